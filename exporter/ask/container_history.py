@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from exporter.ask.lookups import Lookups, NameHolder, Solution, account_part, in_utc
+from exporter.ask.lookups import Lookups, NameHolder, account_part
+from exporter.ask.triples import Solution, in_utc
 from exporter.model.clones import BEGINS, ENDS, RESTORES, taken_back
 from exporter.model.identifiers import match_name, parts_of
 from exporter.model.object_state import ContainerEvent

@@ -18,8 +18,9 @@ from functools import cache, cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
-from exporter.ask.lookups import Lookups, Solution, iris
+from exporter.ask.lookups import Lookups
 from exporter.ask.parameters import ParameterValues, bind, values_of
+from exporter.ask.triples import Solution, iris
 
 if TYPE_CHECKING:
     from exporter.ask.shipped import Question

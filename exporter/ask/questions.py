@@ -31,7 +31,7 @@ from exporter.ask.answers import (
     with_found,
     with_objects,
 )
-from exporter.ask.lookups import Lookups, text_of
+from exporter.ask.lookups import Lookups
 from exporter.ask.names import IN_EACH_ACCOUNT, LOCATION_ALONE, look_up
 from exporter.ask.notes.asked import Asked
 from exporter.ask.notes.empty import no_row
@@ -49,6 +49,7 @@ from exporter.ask.parameters import (
 )
 from exporter.ask.shipped import Question, find, is_shipped, questions
 from exporter.ask.stores import DAMAGED, fresh, is_damage, refuse_incomplete
+from exporter.ask.triples import text_of
 from exporter.errors import ExporterError, UsageError, described
 from exporter.graph.store import load
 from exporter.system import files

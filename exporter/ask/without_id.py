@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from exporter.ask.lookups import Lookups, Solution
+from exporter.ask.lookups import Lookups
+from exporter.ask.triples import Solution
 from exporter.model.identifiers import match_name
 from exporter.system.reachable import reachable
 

@@ -8,16 +8,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from itertools import islice
 from typing import Final
 
 from exporter.ask.answers import Answer, first_of
 from exporter.ask.canonical_names import CanonicalNames
 from exporter.ask.container_history import ContainerHistory, container_histories
-from exporter.ask.lookups import Lookups, in_utc, iris, literals
+from exporter.ask.lookups import Lookups
 from exporter.ask.names import by_id
 from exporter.ask.parameters import ParameterValues, instant, values_of
 from exporter.ask.shipped import Question, is_shipped
+from exporter.ask.triples import in_utc, iris, literals
 from exporter.model.identifiers import match_name
 from exporter.system.reachable import reachable
 
@@ -165,15 +165,6 @@ def record_begin(graph: Lookups) -> str:
     """The time of the first query on record, for a sentence."""
     covered = record_period(graph)
     return "the first row" if covered is None else covered[0]
-
-
-def looked_at(versions: Iterable[str], most: int, what: str) -> tuple[list[str], str]:
-    """The first versions of those on the way of the data, and a sentence for a note if there are more. ``what``: what
-    is looked for in them.
-    """
-    found = list(islice(versions, most + 1))
-    more = f"Only {most:,} versions on the way of the data were looked at for {what}: there may be more."
-    return found[:most], more if len(found) > most else ""
 
 
 def queries_in_words(graph: Lookups, queries: Iterable[str]) -> str:

@@ -9,15 +9,15 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from functools import cache
-from itertools import islice
 from typing import Final
 
 from exporter.ask.answers import first_of
-from exporter.ask.lookups import EARLY, LATE, Lookups
+from exporter.ask.lookups import Lookups
 from exporter.ask.notes.asked import AGENT_READS, UNMASKED_COPIES, Asked
 from exporter.ask.notes.left_out import BY_DAY, is_by_day
 from exporter.ask.notes.mask_periods import WHOLE, Held, columns_with_masks, masked_wholes, masks_in_force, without
 from exporter.ask.notes.within_agents import wanted_agents
+from exporter.ask.triples import EARLY, LATE
 from exporter.system.reachable import reachable
 
 _SHOWN: Final = 3
@@ -140,7 +140,7 @@ def _changes(every: Collection[Held]) -> list[datetime]:
 
 def _around(graph: Lookups, column: str, changes: list[datetime], agents: set[str] | None = None) -> Iterator[_Read]:
     """The reads by day of a column that enforced no mask on it, around one of these times; of these agents."""
-    accesses = islice(graph.subjects("ah:readColumn", column) if changes else (), _READS_LOOKED_AT)
+    accesses = graph.at_most(graph.subjects("ah:readColumn", column) if changes else (), _READS_LOOKED_AT)
     for reads in (reads for access in accesses for reads in graph.reads_with(access)):
         times = graph.starts_of(reads)
         first, last = min(times), max(times)

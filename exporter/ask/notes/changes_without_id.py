@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
-from itertools import islice
 from typing import Final
 
 from exporter.ask.answers import first_of
-from exporter.ask.lookups import SAME_NAME, Lookups, Solution, iris
+from exporter.ask.lookups import SAME_NAME, Lookups
 from exporter.ask.notes.asked import CHANGES, FOLLOWING, MOST, UNMASKED_READS, Asked
 from exporter.ask.notes.settings_without_id import (
     given_without_id,
@@ -22,6 +21,7 @@ from exporter.ask.notes.settings_without_id import (
     renamings_of_settings,
     settings_by_name,
 )
+from exporter.ask.triples import Solution, iris
 from exporter.ask.without_id import Key, Renaming, change_in_words, linked_names
 from exporter.model.identifiers import match_name
 from exporter.system.reachable import reachable
@@ -115,7 +115,12 @@ def _names_in_answer(asked: Asked) -> set[str]:
         for position, column in enumerate(asked.answer.columns)
         if column.endswith("_name") or column == "grantee"
     ]
-    return {name for row in islice(asked.answer.rows, MOST) for position in positions if (name := row[position])}
+    return {
+        name
+        for row in asked.graph.at_most(asked.answer.rows, MOST)
+        for position in positions
+        if (name := row[position])
+    }
 
 
 # --- dropped, renamed and swapped by name, of what has an id ----------------------------------------------------------
@@ -293,7 +298,7 @@ def _of_first_times(asked: Asked, renamings: Sequence[Renaming]) -> Sequence[Ren
 
 def first_times(asked: Asked) -> list[dict[str, str | None]]:
     """The rows of ``changes`` that say what was read or copied for the first time."""
-    return [row for row in islice(asked.answer.dicts(), MOST) if row["change"] in _FIRST_TIMES]
+    return [row for row in asked.graph.at_most(asked.answer.dicts(), MOST) if row["change"] in _FIRST_TIMES]
 
 
 def _asked_names(asked: Asked, renamings: Sequence[Renaming]) -> set[Key]:
@@ -322,7 +327,7 @@ def _replaced(asked: Asked) -> Iterator[str]:
     """
     if asked.name != UNMASKED_READS:
         return
-    rows = (row for row in islice(asked.answer.dicts(), MOST) if row["mask"] in {"AFTER", "BEFORE"})
+    rows = (row for row in asked.graph.at_most(asked.answer.dicts(), MOST) if row["mask"] in {"AFTER", "BEFORE"})
     names = {row["object_name"] or "" for row in rows}
     first_seen = {
         holder.iri: asked.graph.names_of(holder.iri)[0]

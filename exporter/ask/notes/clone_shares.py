@@ -7,11 +7,12 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
-from exporter.ask.lookups import LATE, Lookups, Solution, in_utc
+from exporter.ask.lookups import Lookups
 from exporter.ask.notes.asked import Asked
 from exporter.ask.notes.clones import made_by_clones
 from exporter.ask.notes.grants import on_all
 from exporter.ask.notes.shares import SHARE, grants_to_shares, shared_of, shares_in_words
+from exporter.ask.triples import LATE, Solution, in_utc
 from exporter.model.identifiers import match_name
 from exporter.system.reachable import reachable
 

@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import cached_property
-from itertools import islice
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.container_history import CloneStep, ContainerHistory, ContainerStatement, clone_rows, renamed
-from exporter.ask.lookups import EARLY, MOMENT, Lookups, NameHolder, Solution, in_utc, iris
+from exporter.ask.lookups import Lookups, NameHolder
 from exporter.ask.notes.asked import CHANGES, FOLLOWING, MOST, Asked
 from exporter.ask.parameters import as_text
+from exporter.ask.triples import EARLY, MOMENT, Solution, in_utc, iris
 from exporter.input.properties import is_of_source, read
 from exporter.model.identifiers import match_name
 
@@ -267,8 +267,8 @@ def _shown(asked: Asked) -> Iterator[Solution]:
     elif queries:
         nodes = (node for ident in queries for node in graph.with_text("ah:queryId", ident))
         made = {state for node in nodes for state in graph.subjects("prov:wasGeneratedBy", node)}
-    names = {match_name(cell) for row in islice(asked.answer.rows, MOST) for cell in row if cell}
-    rows = list(islice(asked.answer.dicts(), MOST)) if asked.name == CHANGES else []
+    names = {match_name(cell) for row in graph.at_most(asked.answer.rows, MOST) for cell in row if cell}
+    rows = list(graph.at_most(asked.answer.dicts(), MOST)) if asked.name == CHANGES else []
     new = {(match_name(row["object_name"] or ""), row["query_start_time"]) for row in rows}
     for step in _every_inferred(graph, made):
         is_named = made is not None or match_name(step["target"]) in names

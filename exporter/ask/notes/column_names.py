@@ -8,9 +8,10 @@ from datetime import datetime
 from typing import Final
 
 from exporter.ask.answers import first_of
-from exporter.ask.lookups import Lookups, in_utc
+from exporter.ask.lookups import Lookups
 from exporter.ask.notes.asked import Asked
 from exporter.ask.parameters import as_text
+from exporter.ask.triples import in_utc
 from exporter.model.identifiers import match_name
 
 _SPELLINGS_SHOWN: Final = 5

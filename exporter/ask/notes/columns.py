@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
-from exporter.ask.lookups import LATE, Lookups, in_utc
+from exporter.ask.lookups import Lookups
 from exporter.ask.notes.asked import Asked, queries_in_words
 from exporter.ask.notes.mask_periods import columns_with_masks
+from exporter.ask.triples import LATE, in_utc
 from exporter.model.identifiers import match_name
 from exporter.system.reachable import reachable
 
@@ -103,7 +103,7 @@ def _untold_up(asked: Asked) -> Iterator[tuple[str, str]]:
     """
     graph, names = asked.graph, asked.match_names("column_name")
     reached = (None if asked.name == _COLUMN_LINEAGE else asked.lineage.columns) or set()
-    for made in islice(wholes_behind(asked, reached), _LOOKED_AT):
+    for made in graph.at_most(wholes_behind(asked, reached), _LOOKED_AT):
         parts = list(graph.subjects("dcterms:isPartOf", made))
         if reached:
             meant = [part for part in parts if part in reached]
@@ -127,7 +127,7 @@ def wholes_behind(asked: Asked, columns: Iterable[str]) -> Iterable[str]:
     were read for them, and those before.
     """
     graph = asked.graph
-    found = {asked.lineage.whole(part) for part in islice(sorted(columns), _LOOKED_AT)}
+    found = {asked.lineage.whole(part) for part in graph.at_most(sorted(columns), _LOOKED_AT)}
     held = {thing for whole in found for thing in graph.objects(whole, "prov:specializationOf")}
     read = {state for whole in found for state in graph.objects(whole, "prov:wasDerivedFrom")}
     found.update(state for state in read if not held.isdisjoint(graph.objects(state, "prov:specializationOf")))
@@ -160,7 +160,7 @@ def known_as_wholes(asked: Asked) -> set[str]:
 
     return {
         thing
-        for state in islice(reachable(sorted(first), further), _LOOKED_AT)
+        for state in graph.at_most(reachable(sorted(first), further), _LOOKED_AT)
         if any(_is_by_then(asked, query) for query in graph.objects(state, "prov:wasGeneratedBy"))
         for thing in graph.objects(state, "prov:specializationOf")
     } - starts
@@ -188,7 +188,7 @@ def _filled(graph: Lookups, holders: _Holders, *, with_told: bool = False) -> It
     for thing, (columns, states) in sorted(holders.items()):
         every = reachable(sorted(states), lambda one: graph.subjects("ah:priorVersion", one))
         filled = (made for state in every for made in graph.subjects("prov:wasDerivedFrom", state))
-        for made in dict.fromkeys(islice(filled, _LOOKED_AT)):
+        for made in dict.fromkeys(graph.at_most(filled, _LOOKED_AT)):
             are_told = [_has_source(graph, part) for part in graph.subjects("dcterms:isPartOf", made)]
             is_told = bool(are_told) and all(are_told) and not with_told
             is_own = graph.text(made, "prov:specializationOf") == thing
@@ -208,7 +208,7 @@ def _holders(graph: Lookups, starts: Iterable[str]) -> _Holders:
         for thing in graph.objects(column, "ah:columnOf"):
             found[thing][0].add(column)
             found[thing][1].update(graph.subjects("prov:specializationOf", thing))
-    for part in islice(copies_of(graph, first), _LOOKED_AT):
+    for part in graph.at_most(copies_of(graph, first), _LOOKED_AT):
         for column in graph.objects(part, "prov:specializationOf"):
             for thing in graph.objects(column, "ah:columnOf"):
                 found[thing][0].add(column)
@@ -302,7 +302,7 @@ def through_shared_views(asked: Asked) -> Iterator[str]:
     label = asked.label
     found = {
         f"{label(thing)} to {label(graph.text(whole, 'prov:specializationOf') or whole)}": query
-        for part in islice(parts, _LOOKED_AT)
+        for part in graph.at_most(parts, _LOOKED_AT)
         for whole in graph.objects(part, "dcterms:isPartOf")
         for thing in sorted(_shared_behind(graph, part, whole))
         if is_up or thing in things
@@ -320,7 +320,7 @@ def through_shared_views(asked: Asked) -> Iterator[str]:
 def _filled_over(graph: Lookups, things: Iterable[str]) -> Iterator[str]:
     """The versions of columns that were filled from views over those of these objects that are shared."""
     shows = (one for thing in things if _is_shared(graph, thing) for one in graph.subjects("ah:sourceObject", thing))
-    views = {view for one in islice(shows, _LOOKED_AT) for view in graph.objects(one, "ah:view")}
+    views = {view for one in graph.at_most(shows, _LOOKED_AT) for view in graph.objects(one, "ah:view")}
     for view in sorted(views):
         for derivation in graph.subjects("ah:sourceObject", view):
             yield from graph.objects(derivation, "ah:targetColumnVersion")
@@ -357,4 +357,6 @@ def _set_things(asked: Asked) -> set[str]:
     places = (
         (node, place) for name, place in _SET_ON.get(asked.name, {}).items() for node in asked.graph.of_class(name)
     )
-    return {thing for node, place in islice(places, _LOOKED_AT) for thing in asked.graph.objects(node, place)}
+    return {
+        thing for node, place in asked.graph.at_most(places, _LOOKED_AT) for thing in asked.graph.objects(node, place)
+    }

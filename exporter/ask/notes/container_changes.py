@@ -14,9 +14,10 @@ from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.container_history import RENAME, SWAP, ContainerHistory, ContainerStatement
-from exporter.ask.lookups import EARLY, LATE, Lookups, NameHolder, in_utc
+from exporter.ask.lookups import Lookups, NameHolder
 from exporter.ask.notes.asked import TIME_COLUMNS, UNMASKED_READS, Asked
 from exporter.ask.notes.changes_without_id import OF_ALL
+from exporter.ask.triples import EARLY, LATE, in_utc
 from exporter.model.clones import BEGINS, ENDS, RESTORES
 from exporter.model.identifiers import match_name
 

@@ -13,11 +13,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from exporter.ask.container_history import CONTAINERS
-from exporter.ask.lookups import Lookups, in_utc, iris
+from exporter.ask.lookups import Lookups
 from exporter.ask.notes import views
 from exporter.ask.notes.asked import MOST, Asked, record_period
 from exporter.ask.notes.incomplete import ACCESSES
 from exporter.ask.parameters import ParameterValues, as_text, instant, values_of
+from exporter.ask.triples import in_utc, iris
 from exporter.model.identifiers import match_name
 
 if TYPE_CHECKING:
@@ -230,7 +231,7 @@ def _has_lineage(asked: Asked, thing: str) -> bool:
     if asked.name == "downstream-users" and any(graph.subjects("ah:accessedObject", thing)):
         return True
     if not is_up and not is_by_column:
-        shown = islice(graph.subjects("ah:sourceObject", thing), MOST)
+        shown = graph.at_most(graph.subjects("ah:sourceObject", thing), MOST)
         if any(any(graph.objects(one, "ah:view")) for one in shown):
             return True
     places = [thing]
@@ -283,7 +284,7 @@ def not_as_base_object(asked: Asked) -> Iterator[str]:
         has_columns = {row["has_columns"] for row in asked.graph.select(_NOT_AS_BASE, thing=iris([thing]))}
         if has_columns:
             shows = asked.graph.subjects("ah:sourceObject", thing)
-            is_behind = any(any(asked.graph.objects(one, "ah:view")) for one in islice(shows, MOST))
+            is_behind = any(any(asked.graph.objects(one, "ah:view")) for one in asked.graph.at_most(shows, MOST))
             is_whole = ("false" in has_columns or is_behind) and asked.name != "end-up"
             where = "end-up has where its data went" if is_whole else "downstream-users has who read what they wrote"
             yield (

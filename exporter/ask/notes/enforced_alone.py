@@ -11,10 +11,11 @@ from functools import cache, partial
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
-from exporter.ask.lookups import EARLY, LATE, MOMENT, Lookups, Solution, in_utc
+from exporter.ask.lookups import Lookups
 from exporter.ask.notes.asked import Asked
 from exporter.ask.notes.mask_periods import WHOLE, Held, masked_wholes, not_dropped, policies_in_force, settings_of
 from exporter.ask.notes.policies import has_tag_of, tagged_wholes
+from exporter.ask.triples import EARLY, LATE, MOMENT, Solution, in_utc
 from exporter.model.identifiers import match_name
 
 ENFORCED: Final = "Enforced by queries, though no row sets it here: "

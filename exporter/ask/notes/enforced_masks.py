@@ -13,14 +13,14 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import cache, partial
-from itertools import islice
 from typing import Final, NamedTuple
 
 from pyoxigraph import Literal, NamedNode
 
 from exporter.ask.answers import first_of
-from exporter.ask.lookups import Lookups, Solution, iris, literals
+from exporter.ask.lookups import Lookups
 from exporter.ask.notes.asked import MOST, Asked
+from exporter.ask.triples import Solution, iris, literals
 from exporter.model.identifiers import match_name
 
 _SHOWN: Final = 5
@@ -312,7 +312,7 @@ def _may_cover(types: Collection[str], of_owner: Collection[str]) -> bool:
 def _reads(asked: Asked) -> Iterator[_Reads]:
     """The reads of the answer."""
     graph = asked.graph
-    rows = [row for row in islice(asked.answer.dicts(), MOST) if row["mask"] != "MASKED"]
+    rows = [row for row in graph.at_most(asked.answer.dicts(), MOST) if row["mask"] != "MASKED"]
     by_id = {(row["query_id"], row["column_name"]) for row in rows if row["query_id"]}
     for row in asked.graph.select(_READS, ids=literals({query_id for query_id, _ in by_id if query_id})):
         if (row["query_id"], row["column_name"]) in by_id and asked.is_about(
@@ -383,7 +383,7 @@ def copies_perhaps_masked(asked: Asked) -> Iterator[str]:
         )
     made = {
         f"{place} in query {graph.text(row['query'], 'ah:queryId') or row['query']}"
-        for row in islice(graph.select(_WRITTEN), MOST)
+        for row in graph.at_most(graph.select(_WRITTEN), MOST)
         for place in _masks_of_sources(graph, row["query"])
     }
     if made:
@@ -399,7 +399,7 @@ def _masks_of_copies(asked: Asked) -> set[tuple[str, str]]:
     graph = asked.graph
     copies = {
         (holder.iri, match_name(row["target_column_name"] or ""))
-        for row in islice(asked.answer.dicts(), MOST)
+        for row in graph.at_most(asked.answer.dicts(), MOST)
         for name in [row["target_object_name"] or ""]
         for holder in (*graph.holders(name), *graph.of_id(name))
     }
@@ -408,7 +408,7 @@ def _masks_of_copies(asked: Asked) -> set[tuple[str, str]]:
     reads = graph.select(_READ_COPIES, copies=values) if copies else iter(())
     in_clear = (row for row in reads if _is_masked_elsewhere(row, masks(row["read"])))
     columns = defaultdict[tuple[str, str], set[str]](set)
-    for row in islice(in_clear, MOST):
+    for row in graph.at_most(in_clear, MOST):
         columns[row["read"], row["thing"]].add(row["place"])
     found = {
         (place, column)
@@ -445,7 +445,7 @@ def _masks_of_sources(graph: Lookups, query: str) -> set[str]:
     """
     versions = graph.objects(query, "ah:madeVersion")
     parts = (part for version in versions for part in graph.subjects("dcterms:isPartOf", version))
-    derivations = {derivation for part in islice(parts, MOST) for derivation in graph.derivations_of(part)}
+    derivations = {derivation for part in graph.at_most(parts, MOST) for derivation in graph.derivations_of(part)}
     own = {column for one in derivations for column in graph.objects(one, "ah:sourceColumn")}
     enforced = graph.objects(query, "ah:enforced")
     told = {_place(graph, one) for one in enforced if own & {*graph.objects(one, "ah:protectedColumn")}}

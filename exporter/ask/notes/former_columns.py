@@ -10,16 +10,17 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from functools import cache
-from itertools import groupby, islice
+from itertools import groupby
 from operator import itemgetter
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
-from exporter.ask.lookups import EARLY, Lookups, NameHolder, in_utc
-from exporter.ask.notes.asked import MOST, TAG_REACH, UNMASKED_COPIES, Asked, looked_at
+from exporter.ask.lookups import Lookups, NameHolder
+from exporter.ask.notes.asked import MOST, TAG_REACH, UNMASKED_COPIES, Asked
 from exporter.ask.notes.column_names import drops_of
 from exporter.ask.notes.columns import copies_of, object_of, starts_of_copies
 from exporter.ask.parameters import as_text
+from exporter.ask.triples import EARLY, in_utc
 from exporter.model.identifiers import match_name
 from exporter.system.reachable import reachable
 
@@ -68,8 +69,7 @@ def former_columns(asked: Asked) -> Iterator[str]:
     if asked.name == TAG_REACH and not asked.values("at"):
         return  # it has present names
     shown, held = _names_in_answer(asked), defaultdict[str, set[str]](set)
-    versions, more = looked_at(_versions(asked, shown), _LOOKED_AT, "columns that have another name since")
-    for version in versions:
+    for version in asked.graph.at_most(_versions(asked, shown), _LOOKED_AT):
         for column in asked.graph.objects(version, "prov:specializationOf"):
             held[column].add(version)
     for column in _asked_columns(asked):
@@ -84,15 +84,13 @@ def former_columns(asked: Asked) -> Iterator[str]:
     }
     if found:
         texts = list(dict.fromkeys(text for _, text in sorted(found)))
-        yield f"The answer {FORMER_COLUMNS}: {first_of(texts, _SHOWN, '; ')}.{more and f' {more}'}"
-    elif more:
-        yield more
+        yield f"The answer {FORMER_COLUMNS}: {first_of(texts, _SHOWN, '; ')}."
 
 
 def _names_in_answer(asked: Asked) -> _Shown:
     pairs = _TARGETS if asked.name == TAG_REACH else (*_TARGETS, *_SOURCES)
     places = [pair for pair in pairs if {*pair} <= {*asked.answer.columns}]
-    rows = (dict(zip(asked.answer.columns, row, strict=True)) for row in islice(asked.answer.rows, MOST))
+    rows = (dict(zip(asked.answer.columns, row, strict=True)) for row in asked.graph.at_most(asked.answer.rows, MOST))
     named = ((row[thing], row[column]) for row in rows for thing, column in places)
     return {(match_name(thing), match_name(column)): f"{thing}.{column}" for thing, column in named if thing and column}
 
@@ -123,7 +121,7 @@ def names_taken_over(asked: Asked) -> Iterator[str]:
     column under one of their names. It follows names of columns, not which of these had them when.
     """
     graph, found = asked.graph, set[str]()
-    for row in {one[:2] for one in islice(asked.answer.rows, MOST)}:
+    for row in {one[:2] for one in graph.at_most(asked.answer.rows, MOST)}:
         name, column = row[0] or "", match_name(row[1] or "")
         for thing in {one.iri for one in graph.holders(name)}:
             of_column = _columns_of_names(graph, thing)

@@ -12,11 +12,12 @@ from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.container_history import CONTAINERS
-from exporter.ask.lookups import LATE, Lookups, Solution, account_part, in_utc
+from exporter.ask.lookups import Lookups, account_part
 from exporter.ask.notes.asked import Asked
 from exporter.ask.notes.policies import holds
 from exporter.ask.notes.views import with_over
 from exporter.ask.parameters import as_text
+from exporter.ask.triples import LATE, Solution, in_utc
 from exporter.graph.terms import full
 from exporter.input.properties import read
 from exporter.model.effects import HOLDERS

@@ -8,15 +8,15 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import datetime
-from itertools import islice
 from typing import Final
 
 from exporter.ask.answers import first_of
 from exporter.ask.container_history import CONTAINERS
-from exporter.ask.lookups import Lookups, in_utc, literals
+from exporter.ask.lookups import Lookups
 from exporter.ask.notes import changes_without_id
 from exporter.ask.notes.asked import AGENT_READS, CHANGES, MOST, Asked
 from exporter.ask.shipped import is_shipped
+from exporter.ask.triples import in_utc, literals
 from exporter.input.properties import is_of_source, read
 from exporter.model.effects import CREATES
 from exporter.model.identifiers import FUNCTIONS, TRUNCATED, normal_domain
@@ -83,7 +83,7 @@ def incomplete_queries(asked: Asked) -> Iterator[str]:
 
 def _lacking(asked: Asked, place: str, reason: str) -> Iterator[str]:
     """Queries of whose rows something is missing at a place, for one of the reasons of ``ah:incomplete``."""
-    return islice(asked.graph.with_text("ah:incomplete", f"{place} {reason}"), MOST)
+    return asked.graph.at_most(asked.graph.with_text("ah:incomplete", f"{place} {reason}"), MOST)
 
 
 def _by_unknown_change(asked: Asked, asks_for: AbstractSet[str], reasons: Iterable[str]) -> Iterator[str]:
@@ -92,7 +92,7 @@ def _by_unknown_change(asked: Asked, asks_for: AbstractSet[str], reasons: Iterab
     """
     if asked.name == CHANGES and _is_new_by_name(asked):
         cut = (query for reason in reasons for query in asked.graph.with_text("ah:incomplete", f"{_DDL} {reason}"))
-        yield from (query for query in islice(cut, MOST) if _may_move(asked.graph, query))
+        yield from (query for query in asked.graph.at_most(cut, MOST) if _may_move(asked.graph, query))
     if "DDL" in asks_for:
         return
     is_of_lineage = "lineage" in asks_for

@@ -37,7 +37,12 @@ from exporter.ask.notes import (
     views,
     within_agents,
 )
-from exporter.ask.notes.asked import OF_USER, PAGE, SHIPPED, Asked
+from exporter.ask.notes.asked import MOST, OF_USER, PAGE, SHIPPED, Asked
+
+NOT_ALL: Final = (
+    f"Notes look at the first {MOST:,} rows of an answer, and at 10,000 to 100,000 versions, reads and settings behind "
+    "it. There are more here, so there may be more to note."
+)
 
 
 class Note(NamedTuple):
@@ -153,4 +158,5 @@ def explain(asked: Asked, looked_up: Sequence[str] = ()) -> list[str]:
     before, after = (
         (text for note in notes if note.speaks_to(asked) for text in note.texts(asked)) for notes in (_FIRST, _NOTES)
     )
-    return list(dict.fromkeys((*before, *looked_up, *after)))
+    told = list(dict.fromkeys((*before, *looked_up, *after)))
+    return [*told, NOT_ALL] if asked.graph.has_more else told

@@ -7,12 +7,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
-from itertools import islice
 from typing import Final
 
 from exporter.ask.answers import first_of
 from exporter.ask.container_history import CONTAINERS
-from exporter.ask.lookups import EARLY, Lookups, NameHolder
+from exporter.ask.lookups import Lookups, NameHolder
 from exporter.ask.notes.asked import POLICY_COVERAGE, UNMASKED_READS, Asked
 from exporter.ask.notes.clones import OF_SETTINGS
 from exporter.ask.notes.mask_periods import (
@@ -39,6 +38,7 @@ from exporter.ask.notes.successors import (
     time_in_words,
     with_container_rename,
 )
+from exporter.ask.triples import EARLY
 
 OF_POLICIES: Final = ("changes", "page-settings", "policy-coverage")
 OF_TAGS: Final = (*OF_POLICIES, "tag-history")
@@ -212,7 +212,7 @@ def _reads(asked: Asked, holder: NameHolder, named: Period, names: Collection[st
         for column in graph.columns_of(holder.iri, () if WHOLE in names else names)
         for access in graph.subjects("ah:readColumn", column)
     )
-    for time in graph.starts(islice(accesses, _LOOKED_AT)):
+    for time in graph.starts(graph.at_most(accesses, _LOOKED_AT)):
         is_then = asked.has(time) and (asked.name == POLICY_COVERAGE or not asked.until or time < asked.until)
         if is_then and named.begin <= time < named.end:
             yield time
@@ -291,7 +291,7 @@ def things_with(asked: Asked, class_: str) -> set[str]:
     if asked.values("object_name", "object_id", "object"):
         return {*asked.asked_objects, *containers_of(asked.graph, asked.asked_objects)}
     graph = asked.graph
-    settings = islice(graph.of_class(class_), _SETTINGS_LOOKED_AT)
+    settings = graph.at_most(graph.of_class(class_), _SETTINGS_LOOKED_AT)
     found = {thing for setting in settings for thing in graph.objects(setting, "ah:settingOn")}
     enforced = graph.with_text("ah:policyKind", "ROW_ACCESS_POLICY") if class_ == "ah:PolicySetting" else ()
     return found | {thing for one in enforced for thing in graph.objects(one, "ah:protectedObject")}

@@ -11,14 +11,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache, cached_property
-from itertools import islice
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
-from exporter.ask.lookups import EARLY, LATE, MOMENT, Lookups, in_utc
+from exporter.ask.lookups import Lookups
 from exporter.ask.notes.asked import CHANGES, POLICY_COVERAGE, UNMASKED_READS, Asked
 from exporter.ask.notes.lost_protection import things_with
 from exporter.ask.notes.mask_periods import WHOLE, Held, Period, is_masked_around, masked_wholes, settings_of
+from exporter.ask.triples import EARLY, LATE, MOMENT, in_utc
 from exporter.ask.without_id import Renaming, renamed_forms, renamings
 from exporter.model.effects import CREATES
 from exporter.system.reachable import reachable
@@ -128,7 +128,7 @@ def _things(asked: Asked) -> set[str]:
     found = things_with(asked, "ah:TagSetting") | things_with(asked, "ah:PolicySetting")
     if asked.values("object_name", "object_id", "object"):
         return found
-    masks = islice(asked.graph.with_text("ah:policyKind", _ENFORCED_KINDS[_MASKS]), _LOOKED_AT)
+    masks = asked.graph.at_most(asked.graph.with_text("ah:policyKind", _ENFORCED_KINDS[_MASKS]), _LOOKED_AT)
     return found | {thing for one in masks for thing in asked.graph.objects(one, "ah:protectedObject")}
 
 

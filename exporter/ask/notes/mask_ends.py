@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from exporter.ask.lookups import Lookups, in_utc
+from exporter.ask.lookups import Lookups
 from exporter.ask.notes.column_names import drops_of
+from exporter.ask.triples import in_utc
 
 
 def ends_without_unset(graph: Lookups, thing: str, column: str | None, policy: str) -> Iterator[datetime]:

@@ -7,14 +7,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
-from itertools import islice
 from operator import itemgetter
 from typing import Final, NamedTuple
 
 from exporter.ask.container_history import CONTAINERS, periods_inside
-from exporter.ask.lookups import EARLY, LATE, MOMENT, Lookups, NameHolder, in_utc
+from exporter.ask.lookups import Lookups, NameHolder
 from exporter.ask.notes.asked import Asked
 from exporter.ask.notes.mask_ends import ends_without_unset
+from exporter.ask.triples import EARLY, LATE, MOMENT, in_utc
 from exporter.model.identifiers import TRUNCATED
 from exporter.system.reachable import reachable
 
@@ -32,7 +32,7 @@ _LOOKED_AT: Final = 10_000
 def masked_things(graph: Lookups) -> set[str]:
     """The objects on which rows show masking policies, also by tags."""
     nodes = ((node, place) for said, place in _MASKED.items() for node in graph.with_text(*said))
-    masked = {thing for node, place in islice(nodes, _LOOKED_AT) for thing in graph.objects(node, place)}
+    masked = {thing for node, place in graph.at_most(nodes, _LOOKED_AT) for thing in graph.objects(node, place)}
     return masked | _tagged_with(graph, masked)
 
 
@@ -304,7 +304,7 @@ def _is_read_in_clear(graph: Lookups, thing: str, column: str, period: Period) -
     return any(
         any(period.begin <= time < period.end for time in _times(graph, read))
         and not _may_mask(graph, read, thing, column)
-        for read in islice(reads, _LOOKED_AT)
+        for read in graph.at_most(reads, _LOOKED_AT)
     )
 
 

@@ -12,14 +12,15 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from itertools import count, islice
+from itertools import count
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.container_history import SWAP
-from exporter.ask.lookups import EARLY, LATE, MOMENT, TABLE_STAGE, Lookups, NameHolder, in_utc
+from exporter.ask.lookups import TABLE_STAGE, Lookups, NameHolder
 from exporter.ask.notes.asked import MOST, TIME_COLUMNS, Asked
 from exporter.ask.parameters import as_text, instant
+from exporter.ask.triples import EARLY, LATE, MOMENT, in_utc
 from exporter.ask.without_id import renamings
 from exporter.model.identifiers import match_name
 
@@ -95,7 +96,7 @@ def _names_in_answer(asked: Asked) -> dict[str, set[str]]:
     if "bridged" in asked.values("helpers"):
         left_out |= {"target_object_name"}  # a target has its present name there
     found = defaultdict[str, set[str]](set)
-    for row in islice(asked.answer.rows, MOST):
+    for row in asked.graph.at_most(asked.answer.rows, MOST):
         cells = [(column, cell) for column, cell in zip(columns, row, strict=True) if cell]
         times = {cell for column, cell in cells if column in TIME_COLUMNS}
         times |= {as_text(time) for time in (asked.times("at") if asked.name == _AT_A_TIME else ())}
@@ -138,7 +139,7 @@ _OF_POLICIES: Final = ("masking-policies", "policy-access", "row-access-policies
 def other_names_of_elements(asked: Asked) -> Iterator[str]:
     """A note on tags and policies in the answer that have another name now: two names of one are no two."""
     graph, texts, places = asked.graph, list[str](), _ELEMENTS.keys() & {*asked.answer.columns}
-    rows = list(islice(asked.answer.dicts(), MOST)) if places else []
+    rows = list(graph.at_most(asked.answer.dicts(), MOST)) if places else []
     named = {(row[place] or "", _ELEMENTS[place], row.get("query_start_time")) for row in rows for place in places}
     for name, domain, time in sorted(named, key=lambda one: (one[0], one[1], one[2] or "")):
         for holder in graph.holders(name):
@@ -166,7 +167,7 @@ def uses_under_other_names(asked: Asked) -> Iterator[str]:
     if parameter is None:
         return
     is_cut = len(asked.answer.rows) >= MOST
-    for name, objects in islice(_other_names(asked, asked.match_names(parameter)), _ASKED_AGAIN):
+    for name, objects in asked.graph.at_most(_other_names(asked, asked.match_names(parameter)), _ASKED_AGAIN):
         given = {key: asked.values(key) for key in asked.params if key != parameter}
         rows = asked.ask({**given, parameter: [name]}, MOST).rows
         if more := len(set(rows).difference(asked.answer.rows)):

@@ -9,9 +9,10 @@ from functools import cache, partial
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
-from exporter.ask.lookups import LATE, Lookups, in_utc, iris
+from exporter.ask.lookups import Lookups
 from exporter.ask.notes.asked import Asked
 from exporter.ask.parameters import as_text
+from exporter.ask.triples import LATE, in_utc, iris
 from exporter.ask.without_id import renamed_forms, renamings
 from exporter.system.reachable import reachable
 

@@ -12,9 +12,10 @@ from itertools import islice
 from typing import Final
 
 from exporter.ask.answers import first_of
-from exporter.ask.lookups import EARLY, LATE, TABLE_STAGE, Lookups, in_utc
+from exporter.ask.lookups import TABLE_STAGE, Lookups
 from exporter.ask.movement import ARROW
 from exporter.ask.notes.asked import FOLLOWING, MOST, Asked
+from exporter.ask.triples import EARLY, LATE, in_utc
 from exporter.model.identifiers import match_name
 
 SAME_PLACE: Final = "Rows name one place outside of Snowflake in several ways"
@@ -39,7 +40,7 @@ def same_places(asked: Asked) -> Iterator[str]:
     own = {thing: set(map(_folder, graph.objects(thing, "ah:locationUrl"))) for thing in sorted(things)}
     places = _Places(graph.every("ah:locationUrl") if any(own.values()) else ())
     for thing, folders in own.items():
-        for url, how in islice(places.near(folders), MOST):
+        for url, how in graph.at_most(places.near(folders), MOST):
             for other in sorted(set(graph.with_text("ah:locationUrl", url)) - things - found.keys()):
                 if _has_use(asked, thing, other):
                     found[other] = f"{asked.label(other)} ({how} {asked.label(thing)})"
@@ -52,7 +53,7 @@ def same_places(asked: Asked) -> Iterator[str]:
 
 def stages_with_names_of_tables(asked: Asked) -> Iterator[str]:
     """A note on stages of tables in an answer that has names without kinds."""
-    graph, cells = asked.graph, (cell for row in islice(asked.answer.rows, MOST) for cell in row if cell)
+    graph, cells = asked.graph, (cell for row in asked.graph.at_most(asked.answer.rows, MOST) for cell in row if cell)
     named = {match_name(name) for cell in cells for name in cell.split(ARROW)}
     names = {
         stage.name

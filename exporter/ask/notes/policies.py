@@ -7,16 +7,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
-from itertools import islice, product
+from itertools import product
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.container_history import CONTAINERS, periods_inside
-from exporter.ask.lookups import LATE, Lookups, Solution, in_utc, iris, literals
+from exporter.ask.lookups import Lookups
 from exporter.ask.notes.asked import MOST, POLICY_COVERAGE, TAG_REACH, UNMASKED_READS, Asked, record_begin
 from exporter.ask.notes.mask_periods import masked_wholes, masked_without_tag
 from exporter.ask.notes.successors import asked_things, names_in_time
 from exporter.ask.parameters import as_text
+from exporter.ask.triples import LATE, Solution, in_utc, iris, literals
 from exporter.model.identifiers import TRUNCATED, match_name
 from exporter.model.incomplete import NOT_UNDERSTOOD, UNNAMED, unnamed
 
@@ -132,7 +133,7 @@ def dropped_tags(asked: Asked) -> Iterator[str]:
     """
     graph, found = asked.graph, dict[str, datetime]()
     accounts = {holder.account for thing in asked.asked_objects for holder in graph.names_of(thing)}
-    for row in islice(asked.answer.dicts(), MOST):
+    for row in graph.at_most(asked.answer.dicts(), MOST):
         time, name = in_utc(row["query_start_time"] or ""), row["tag_name"] or ""
         for holder in graph.holders(name) if row["operation"] != "DROP" else ():
             if holder.domain == "Tag" and holder.account in accounts and holder.holds(time):

@@ -15,9 +15,10 @@ from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.container_history import CONTAINERS
-from exporter.ask.lookups import LATE, MOMENT, Lookups, Solution, in_utc, iris
+from exporter.ask.lookups import Lookups
 from exporter.ask.notes.asked import CHANGES, POLICY_COVERAGE, UNMASKED_READS, Asked
 from exporter.ask.notes.older_masks import Holding, older_masks
+from exporter.ask.triples import LATE, MOMENT, Solution, in_utc, iris
 from exporter.ask.without_id import Key, Renaming, change_in_words, linked_names, renamings
 from exporter.graph.terms import full
 from exporter.model.effects import CREATES, HOLDERS

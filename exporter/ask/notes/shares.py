@@ -7,15 +7,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
-from itertools import islice
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
-from exporter.ask.lookups import LATE, MOMENT, Lookups, in_utc
+from exporter.ask.lookups import Lookups
 from exporter.ask.notes import views
 from exporter.ask.notes.asked import FOLLOWING, MOST, Asked
 from exporter.ask.notes.grants import granted_as, granted_on_all, perhaps_kept
 from exporter.ask.parameters import as_text
+from exporter.ask.triples import LATE, MOMENT, in_utc
 from exporter.model.identifiers import match_name
 from exporter.system.reachable import reachable
 
@@ -60,7 +60,7 @@ def shares_beyond(asked: Asked) -> Iterator[str]:
     that it does not.
     """
     column = asked.answer.columns.index("target_name")
-    followed = {match_name(name) for row in islice(asked.answer.rows, MOST) if (name := row[column])}
+    followed = {match_name(name) for row in asked.graph.at_most(asked.answer.rows, MOST) if (name := row[column])}
     things = {*asked.asked_objects, *asked.followed}
     shared = shared_of(asked, things)
     for text in shares_in_words(asked, shared, with_themselves=False, but=followed):

@@ -12,7 +12,7 @@ from itertools import count
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
-from exporter.ask.lookups import EARLY, LATE, MOMENT, Lookups, NameHolder, in_utc
+from exporter.ask.lookups import Lookups, NameHolder
 from exporter.ask.notes.asked import CHANGES, POLICY_COVERAGE, UNMASKED_READS, Asked
 from exporter.ask.notes.mask_periods import (
     ALWAYS,
@@ -21,6 +21,7 @@ from exporter.ask.notes.mask_periods import (
     Period,
     masked_things,
 )
+from exporter.ask.triples import EARLY, LATE, MOMENT, in_utc
 from exporter.model.identifiers import match_name
 
 _SHOWN: Final = 3

@@ -14,13 +14,14 @@ from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.container_history import ContainerHistory
-from exporter.ask.lookups import Lookups, in_utc
+from exporter.ask.lookups import Lookups
 from exporter.ask.notes.asked import AGENT_READS, FOLLOWING, UNMASKED_READS, Asked, queries_in_words, record_period
 from exporter.ask.notes.columns import copies_of
 from exporter.ask.notes.mask_periods import columns_with_masks, masked_things
 from exporter.ask.notes.shares import shared_in_words
 from exporter.ask.notes.successors import tables_of_name
 from exporter.ask.parameters import as_text
+from exporter.ask.triples import in_utc
 from exporter.model.identifiers import match_name
 
 OF_READS: Final = (
@@ -150,9 +151,10 @@ def without_columns(asked: Asked) -> Iterator[str]:
     graph, things = asked.graph, sorted(filter(partial(_has_columns, asked.graph), _things_with_columns(asked)))
     if not things or _is_after_record(asked):
         return
+    every = (read for thing in things for read in _reads_without_columns(graph, thing))
     reads = [
         read
-        for read in islice((read for thing in things for read in _reads_without_columns(graph, thing)), _LOOKED_AT)
+        for read in graph.at_most(every, _LOOKED_AT)
         if asked.has(in_utc(read.first), in_utc(read.last))
         if asked.until is None or in_utc(read.first) < asked.until
         if _is_meant(asked, read.thing, read.first)
@@ -227,7 +229,7 @@ def _copies_of_masked(graph: Lookups) -> set[str]:
     starts = {
         version for column in columns_with_masks(graph) for version in graph.subjects("prov:specializationOf", column)
     }
-    copies = set(islice(copies_of(graph, starts), _LOOKED_AT)) - starts
+    copies = set(graph.at_most(copies_of(graph, starts), _LOOKED_AT)) - starts
     held = {column for version in copies for column in graph.objects(version, "prov:specializationOf")}
     return {thing for column in held for thing in graph.objects(column, "ah:columnOf")}
 
@@ -248,7 +250,7 @@ def _read_things(asked: Asked) -> set[str]:
         return {*asked.asked_objects, *asked.followed}
     if asked.name == AGENT_READS:
         queries = (query for agent in _agents(asked) for query in graph.subjects("prov:wasAssociatedWith", agent))
-        used = (state for query in islice(queries, _LOOKED_AT) for state in graph.objects(query, "prov:used"))
+        used = (state for query in graph.at_most(queries, _LOOKED_AT) for state in graph.objects(query, "prov:used"))
         return {thing for state in used for thing in graph.objects(state, "prov:specializationOf")}
     if asked.asked_objects:
         return asked.asked_objects
@@ -281,7 +283,9 @@ def _sourced(asked: Asked, thing: str) -> Iterator[str]:
     graph = asked.graph
     states = set(graph.subjects("prov:specializationOf", thing))
     made = (version for state in sorted(states) for version in graph.subjects("prov:wasDerivedFrom", state))
-    queries = {query for version in islice(made, _LOOKED_AT) for query in graph.objects(version, "prov:wasGeneratedBy")}
+    queries = {
+        query for version in graph.at_most(made, _LOOKED_AT) for query in graph.objects(version, "prov:wasGeneratedBy")
+    }
     for query in sorted(queries):
         # What came with the CLONE of a schema or database is no source that a row gives.
         if not asked.has_activity(query) or states.isdisjoint(graph.objects(query, "prov:used")):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from exporter.ask.lookups import Lookups
-from exporter.ask.notes.asked import Asked, looked_at, queries_in_words
+from exporter.ask.notes.asked import Asked, queries_in_words
 from exporter.ask.notes.columns import object_of, wholes_behind
 
 NEITHER: Final = "give neither its columns nor its sources"
@@ -33,8 +33,7 @@ def untold_writes(asked: Asked) -> Iterator[str]:
     """Queries that wrote what is asked for, or what its data came from, and of which rows say no more than that."""
     graph, things = asked.graph, _asked_things(asked)
     found: dict[str, bool] = {}
-    states, more = looked_at(_states(asked, things), _LOOKED_AT, "writes without columns and sources")
-    for state in states:
+    for state in graph.at_most(_states(asked, things), _LOOKED_AT):
         if _is_untold(graph, state):
             is_further = things.isdisjoint(graph.objects(state, "prov:specializationOf"))
             for query in graph.objects(state, "prov:wasGeneratedBy"):
@@ -45,10 +44,8 @@ def untold_writes(asked: Asked) -> Iterator[str]:
         perhaps = asked.values("at") and any(_is_perhaps_truncate(graph, query) for query in found)
         yield (
             f"Rows of queries that wrote what is asked for{further} {NEITHER}: {queries_in_words(graph, found)}. The "
-            f"answer cannot have where that came from.{_EMPTIED if perhaps else ''}{more and f' {more}'}"
+            f"answer cannot have where that came from.{_EMPTIED if perhaps else ''}"
         )
-    elif more:
-        yield more
 
 
 def _is_perhaps_truncate(graph: Lookups, query: str) -> bool:

@@ -11,14 +11,14 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from functools import cache, partial
-from itertools import islice
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import Row, first_of
-from exporter.ask.lookups import EARLY, Lookups, NameHolder, Solution, in_utc, iris, literals
+from exporter.ask.lookups import Lookups, NameHolder
 from exporter.ask.notes.asked import MOST, Asked
 from exporter.ask.notes.columns import known_as_wholes
 from exporter.ask.notes.left_out import is_by_day
+from exporter.ask.triples import EARLY, Solution, in_utc, iris, literals
 from exporter.model.identifiers import LOCATION_KIND, match_name
 from exporter.model.views import UNKNOWN_STREAM
 from exporter.system.reachable import reachable
@@ -227,7 +227,7 @@ def _ends_of_lineage(asked: Asked) -> Iterator[str]:
     """A note on the views and streams of the answer of which no row shows what is behind them: where it ends."""
     graph = asked.graph
     place = asked.answer.columns.index("source_object_name")
-    names = {name for row in islice(asked.answer.rows, MOST) if (name := row[place])}
+    names = {name for row in graph.at_most(asked.answer.rows, MOST) if (name := row[place])}
     things = {holder.iri for name in names for holder in graph.holders(name) if holder.domain in _DOMAINS}
     ends = {
         thing
@@ -363,7 +363,7 @@ def _answered(asked: Asked, rows: Iterable[Row]) -> set[str]:
     """The objects in the rows of the same accounts that have a name in these rows of the answer."""
     accounts = {account for thing in asked.things for account in _accounts_of(asked.graph, thing)}
     column = asked.answer.columns.index(_DOWNWARD[asked.name])
-    names = {name for row in islice(rows, MOST) if (name := row[column])}
+    names = {name for row in asked.graph.at_most(rows, MOST) if (name := row[column])}
     holders = (holder for name in names for holder in asked.graph.holders(name))
     return {holder.iri for holder in holders if holder.row_account in accounts}
 
@@ -393,7 +393,7 @@ def _unknown_streams(asked: Asked) -> Iterator[str]:
     """A note on queries that read or write what is asked for, or are in the answer, and whose rows name a stream by
     ``$SYS_VIEW_<number>`` alone, so that it is unknown (``docs/input.md``).
     """
-    cells = {cell for row in islice(asked.answer.rows, MOST) for cell in row if cell}
+    cells = {cell for row in asked.graph.at_most(asked.answer.rows, MOST) for cell in row if cell}
     places = (f"{column} {UNKNOWN_STREAM}" for column in ("direct_objects_accessed", "objects_modified"))
     ident_by_query = {
         row["query"]: row["query_id"]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
-from itertools import islice
 from typing import Final
 
 from exporter.ask.answers import first_of
-from exporter.ask.lookups import Lookups, in_utc
+from exporter.ask.lookups import Lookups
 from exporter.ask.notes.asked import MOST, Asked, queries_in_words
 from exporter.ask.notes.left_out import BY_DAY, is_by_day
+from exporter.ask.triples import in_utc
 from exporter.model.identifiers import match_name
 
 _SHOWN: Final = 3
@@ -30,7 +30,7 @@ def within_queries_of_agents(asked: Asked) -> Iterator[str]:
     """
     graph, wanted = asked.graph, wanted_agents(asked)
     every = set(graph.of_class("ah:SoftwareAgent"))
-    own = {query for agent in wanted for query in islice(graph.subjects(_WHO, agent), MOST)}
+    own = {query for agent in wanted for query in graph.at_most(graph.subjects(_WHO, agent), MOST)}
     within = _ran_by(graph, own, every)
     reading = {query for query in within if any(graph.accesses_of(query)) and _is_asked_for(asked, query)}
     if reading:
@@ -58,12 +58,12 @@ def _perhaps_within(graph: Lookups, wanted: set[str], agents: set[str]) -> Itera
     for whom these agents read something at the time.
     """
     times = defaultdict[str, list[tuple[datetime, datetime]]](list)
-    for reads in {reads for agent in wanted for reads in islice(graph.subjects(_WHO, agent), _LOOKED_AT)}:
+    for reads in {reads for agent in wanted for reads in graph.at_most(graph.subjects(_WHO, agent), _LOOKED_AT)}:
         starts = graph.starts_of(reads) if graph.text(reads, "ah:queryId") is None else []
         for user in graph.objects(reads, _WHO) if starts else ():
             times[user].append((min(starts), max(starts) + _LONGEST))
     for user in times.keys() - agents:
-        for query in islice(graph.subjects(_WHO, user), _LOOKED_AT):
+        for query in graph.at_most(graph.subjects(_WHO, user), _LOOKED_AT):
             outer = {one for relation in _WITHIN for one in graph.objects(query, relation)}
             if any(graph.text(one, "prov:startedAtTime") is None for one in outer) and any(graph.accesses_of(query)):
                 starts, who = graph.starts_of(query), set(graph.objects(query, _WHO))
