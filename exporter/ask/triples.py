@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property
-from typing import Final, TypeVar
+from typing import Any, Final, Self, TypeVar, cast
 
 from pyoxigraph import BlankNode, Literal, NamedNode, QuerySolutions, Store, Triple
 
@@ -30,6 +30,13 @@ class Triples:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.has_more = False
+        self._found: dict[tuple[Callable[..., Any], str], Any] = {}
+
+    def once(self, look_up: Callable[[Self, str], Looked], node: str) -> Looked:
+        """What a function finds of a node in this graph, looked up once; callers must not change it."""
+        if (look_up, node) not in self._found:
+            self._found[look_up, node] = look_up(self, node)
+        return cast("Looked", self._found[look_up, node])
 
     def at_most(self, each: Iterable[Looked], most: int) -> Iterator[Looked]:
         """The first ones, at most that many. :func:`exporter.ask.notes.index.explain` says if there were more."""

@@ -1,9 +1,14 @@
-"""What ends a mask that queries enforced and no row sets, but for a row that unsets it, or makes its object anew."""
+"""What becomes of a mask that queries enforced and no row sets.
+
+What ends it, but for a row that unsets it, or makes its object anew; and the RENAME of its column, under whose new name
+it goes on.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
+from typing import NamedTuple
 
 from exporter.ask.lookups import Lookups
 from exporter.ask.notes.column_names import drops_of
@@ -31,3 +36,37 @@ def _unset(graph: Lookups, setting: str) -> Iterator[datetime]:
     if graph.text(setting, "ah:validFrom") is None:
         for change in graph.subjects("ah:hasSetting", setting):
             yield from map(in_utc, graph.objects(change, "prov:startedAtTime"))
+
+
+class Kept(NamedTuple):
+    """A mask that was only enforced goes on under the new name of a column."""
+
+    former: str
+    column: str
+    policy: str
+    time: datetime
+
+
+def kept_by_renames(graph: Lookups, thing: str) -> list[Kept]:
+    """The masks that go on, of the columns of an object."""
+    return [
+        Kept(former, column, policy, time)
+        for column in graph.subjects("ah:columnOf", thing)
+        if any(graph.objects(column, "ah:renamedFrom"))
+        for version in graph.subjects("prov:specializationOf", column)
+        for policy in graph.objects(version, "ah:keepsMask")
+        for whole in graph.objects(version, "dcterms:isPartOf")
+        for time in map(in_utc, graph.objects(whole, "prov:generatedAtTime"))
+        if not _is_replaced(graph, policy, time)
+        for before in graph.objects(version, "prov:wasDerivedFrom")
+        for former in graph.objects(before, "prov:specializationOf")
+    ]
+
+
+def _is_replaced(graph: Lookups, policy: str, by: datetime) -> bool:
+    """Whether a policy was made anew by a time, and no query enforced it since."""
+    replaced = graph.replacements(policy, by)
+    enforced = graph.subjects("ah:policy", policy) if replaced else ()
+    queries = (query for one in enforced for query in graph.subjects("ah:enforced", one))
+    starts = (in_utc(time) for query in queries for time in graph.objects(query, "prov:startedAtTime"))
+    return bool(replaced) and not any(replaced[-1] < start <= by for start in starts)

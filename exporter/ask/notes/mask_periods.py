@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from exporter.ask.container_history import CONTAINERS, periods_inside
 from exporter.ask.lookups import Lookups, NameHolder
 from exporter.ask.notes.asked import Asked
-from exporter.ask.notes.mask_ends import ends_without_unset
+from exporter.ask.notes.mask_ends import ends_without_unset, kept_by_renames
 from exporter.ask.triples import EARLY, LATE, MOMENT, in_utc
 from exporter.model.identifiers import TRUNCATED
 from exporter.system.reachable import reachable
@@ -114,7 +114,7 @@ def _only_enforced(
 ) -> list[tuple[str | None, frozenset[str], Held]]:
     """What queries enforced outside of these times, each with the policy; it goes on under the new name of a column."""
     found, masks = [], [one for one in graph.subjects("ah:protectedObject", thing) if graph.is_mask(one)]
-    kept = _kept(graph, thing) if masks else []
+    kept = kept_by_renames(graph, thing) if masks else []
     places = _places(graph, masks)
     for one in kept:
         places[one.column, one.policy].append(one.time)
@@ -135,39 +135,6 @@ def _places(graph: Lookups, enforcements: Iterable[str]) -> dict[tuple[str | Non
         for query in graph.subjects("ah:enforced", one):
             starts += [in_utc(time) for time in graph.objects(query, "prov:startedAtTime")]
     return found
-
-
-class _Kept(NamedTuple):
-    """A mask that was only enforced goes on under the new name of a column."""
-
-    former: str
-    column: str
-    policy: str
-    time: datetime
-
-
-def _kept(graph: Lookups, thing: str) -> list[_Kept]:
-    return [
-        _Kept(former, column, policy, time)
-        for column in graph.subjects("ah:columnOf", thing)
-        if any(graph.objects(column, "ah:renamedFrom"))
-        for version in graph.subjects("prov:specializationOf", column)
-        for policy in graph.objects(version, "ah:keepsMask")
-        for whole in graph.objects(version, "dcterms:isPartOf")
-        for time in map(in_utc, graph.objects(whole, "prov:generatedAtTime"))
-        if not _is_replaced(graph, policy, time)
-        for before in graph.objects(version, "prov:wasDerivedFrom")
-        for former in graph.objects(before, "prov:specializationOf")
-    ]
-
-
-def _is_replaced(graph: Lookups, policy: str, by: datetime) -> bool:
-    """Whether a policy was made anew by a time, and no query enforced it since."""
-    replaced = graph.replacements(policy, by)
-    enforced = graph.subjects("ah:policy", policy) if replaced else ()
-    queries = (query for one in enforced for query in graph.subjects("ah:enforced", one))
-    starts = (in_utc(time) for query in queries for time in graph.objects(query, "prov:startedAtTime"))
-    return bool(replaced) and not any(replaced[-1] < start <= by for start in starts)
 
 
 def _with_elements(graph: Lookups, thing: str) -> Iterator[tuple[str | None, frozenset[str], Held]]:
@@ -274,7 +241,7 @@ def _last_enforced(graph: Lookups, thing: str, period: Period) -> dict[str | Non
         for query in graph.subjects("ah:enforced", one)
         for time in _times(graph, query)
     ]
-    enforced += [_Enforced(one.time, one.policy, one.column) for one in _kept(graph, thing)]
+    enforced += [_Enforced(one.time, one.policy, one.column) for one in kept_by_renames(graph, thing)]
     return {one.column: one for one in sorted(enforced, key=itemgetter(0, 1)) if one.time < period.end}
 
 
@@ -332,11 +299,15 @@ def _times(graph: Lookups, read: str) -> Iterator[datetime]:
 
 def masks_of(graph: Lookups, thing: str) -> dict[str, list[Held]]:
     """The same for each name that a column has or had; :data:`WHOLE` for the object as a whole."""
+    return graph.once(_masks_of, thing)
+
+
+def _masks_of(graph: Lookups, thing: str) -> dict[str, list[Held]]:
     found = defaultdict[str, list[Held]](list)
     for column, held in masks_on(graph, thing):
         for name in _names(graph, column):
             found[name].append(held)
-    return found
+    return dict(found)
 
 
 def settings_of(graph: Lookups, thing: str, property_: str) -> dict[str, dict[str, list[Held]]]:
