@@ -62,7 +62,8 @@ _ONLY_OPTIONS: Final = (*_NEEDED, "dry_run", "forget_user", "forget_before", "fo
 SETTINGS: Final = {name: kind for name, kind in _OPTIONS.items() if name not in _ONLY_OPTIONS}
 """The settings of the file and of the environment, with the kinds of their values."""
 _VIEWS: Final = ("query_history", "aggregate")
-_PATHS: Final = ("inputs", "out", *_VIEWS, "shapes", "pseudonyms")
+_PATHS: Final = ("inputs", "out", *_VIEWS, "shapes")
+"""Those that messages can show: instead of the path of a key the key itself may be given."""
 TABLES: Final = {
     "openlineage": _kinds(OpenLineageSettings, LINEAGE),
     "push": _kinds(PushOptions),
