@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from exporter.errors import UsageError
@@ -332,14 +333,23 @@ def privacy_of(
     key, keep = Key.read(pseudonyms), privacy.get("keep", KEPT)
     for text in keep:
         pattern("privacy.keep", text, USERS)
-    users = frozenset(name for path in privacy.get("users", ()) for name in _names_in_file(path))
-    return Privacy(key, users, keep, filters, _advice(pseudonyms))
+    listed = {path: _names_in_file(path) for path in privacy.get("users", ())}
+    users = frozenset(chain.from_iterable(listed.values()))
+    return Privacy(key, users, keep, filters, (*_advice(pseudonyms), *_empty(listed)))
 
 
 def _advice(path: str) -> tuple[str, ...]:
     if not may_be_read_by_others(path):
         return ()
     return (f"{path}: others can read this key, and find the names behind pseudonyms with it; run chmod 600 {path}",)
+
+
+def _empty(listed: Mapping[str, list[str]]) -> Iterator[str]:
+    return (
+        f"privacy.users: {path}: names nobody; if what made this list has failed, its users keep their names"
+        for path, names in listed.items()
+        if not names
+    )
 
 
 def _names_in_file(path: str) -> list[str]:
