@@ -268,7 +268,8 @@ def _checked(values: dict[str, Any], known: Mapping[str, str], config: Path | No
     _refuse_unknown(values, tuple(known), config, prefix)
     for key, value in values.items():
         if not _is(known[key], value):
-            raise UsageError(f"{config}: {prefix}{key} must be {known[key]}, but is {value!r}")
+            given = f"but is {value!r}" if key != "pseudonyms" else "the path of a key"  # the value may be the key
+            raise UsageError(f"{config}: {prefix}{key} must be {known[key]}, {given}")
     return dict(values)
 
 

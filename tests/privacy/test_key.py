@@ -103,6 +103,20 @@ def test_the_text_of_a_key_in_place_of_its_file_is_not_shown(
     assert "the path of" in told
 
 
+@pytest.mark.parametrize(
+    "value", ['["SECRETKEYTEXT0123456789"]', '{ of = "SECRETKEYTEXT" }', '"SECRETKEYTEXT', "SECRETKEYTEXT"]
+)
+def test_a_key_in_settings_of_another_kind_is_not_shown(
+    value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "exporter.toml"
+    config.write_text(f"pseudonyms = {value}\n")
+    assert exports.export([tmp_path / "rows.ndjson"], tmp_path / "out", "--config", str(config)) == 2
+    told = "".join(capsys.readouterr())
+    assert str(config) in told
+    assert "SECRETKEY" not in told
+
+
 def test_who_can_read_the_file(tmp_path: Path) -> None:
     path = tmp_path / "key"
     path.write_bytes(KEY.secret)
