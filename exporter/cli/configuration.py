@@ -62,7 +62,8 @@ _ONLY_OPTIONS: Final = (*_NEEDED, "dry_run", "forget_user", "forget_before", "fo
 SETTINGS: Final = {name: kind for name, kind in _OPTIONS.items() if name not in _ONLY_OPTIONS}
 """The settings of the file and of the environment, with the kinds of their values."""
 _VIEWS: Final = ("query_history", "aggregate")
-_PATHS: Final = ("inputs", "out", *_VIEWS, "shapes", "pseudonyms")
+_PATHS: Final = ("inputs", "out", *_VIEWS, "shapes")
+"""Those that messages can show: instead of the path of a key the key itself may be given."""
 TABLES: Final = {
     "openlineage": _kinds(OpenLineageSettings, LINEAGE),
     "push": _kinds(PushOptions),
@@ -267,7 +268,8 @@ def _checked(values: dict[str, Any], known: Mapping[str, str], config: Path | No
     _refuse_unknown(values, tuple(known), config, prefix)
     for key, value in values.items():
         if not _is(known[key], value):
-            raise UsageError(f"{config}: {prefix}{key} must be {known[key]}, but is {value!r}")
+            given = f"but is {value!r}" if key != "pseudonyms" else "the path of a key"  # the value may be the key
+            raise UsageError(f"{config}: {prefix}{key} must be {known[key]}, {given}")
     return dict(values)
 
 

@@ -17,7 +17,7 @@ from msgspec import Struct, structs
 from msgspec.structs import astuple
 
 from exporter.input import row as documents
-from exporter.input.properties import read
+from exporter.input.properties import is_of_source, policies_in, read
 from exporter.input.row import (
     JSON_TEXTS,
     REMOVED_CHANGE,
@@ -47,8 +47,8 @@ _may_be_name: Final = re.compile(rf"{_IDENTIFIER}(?:\.{_IDENTIFIER})+").fullmatc
 _SCHEMA: Final = rf"{_IDENTIFIER}\.(?:{_IDENTIFIER})?"
 _ITEM: Final = rf"\s*'?(?:@|snow://\w+/)?({_SCHEMA})(?:\.%?{_IDENTIFIER})+"
 _REST: Final = r"(?:/.*|\([^)]*\))?'?\s*"
-_is_stage: Final = re.compile(rf"'?@({_IDENTIFIER})\.%?{_IDENTIFIER}{_REST}", re.DOTALL).fullmatch
-"""A stage whose database is not named. The group is the schema."""
+_is_stage: Final = re.compile(rf"'?(?:@|snow://\w+/)({_IDENTIFIER})\.%?{_IDENTIFIER}{_REST}", re.DOTALL).fullmatch
+"""A stage, or an object with files, whose database is not named. The group is the schema."""
 _are_in_schemas: Final = re.compile(rf"{_ITEM}{_REST}(?:,{_ITEM}{_REST})*", re.DOTALL).fullmatch
 _schemas_in: Final = re.compile(rf"(?:\A|,){_ITEM}").finditer
 """Names of objects: one, or several with commas between them; also of stages with a path (``@DB.SCHEMA.STAGE/path``,
@@ -169,7 +169,7 @@ class _ObjectFilter:
         change = change_of(document, properties)
         objects = [(document.object_domain, document.object_name), *(() if change is None else _other_objects(change))]
         remaining = [(domain, name) for domain, name in objects if not self._is_out(domain, name)]
-        is_out = self.is_any_out(_named_objects(read(properties).normal, is_change=True))
+        is_out = self.is_any_out(_named_objects(read(properties).normal, is_change=True, is_known=change is not None))
         for domain, name in remaining:
             self._note_remaining(domain, name)
         return REMOVED_CHANGE if is_out or len(remaining) < len(objects) else document
@@ -207,9 +207,11 @@ class _ObjectFilter:
         return is_source and self._is_out(element.object_domain, element.object_name)
 
     def _is_agent_out(self, agent: documents.AgentDocument | None) -> bool:
-        """Whether an agent is in a schema that is left out. Only the full name gives the schema."""
+        """Whether an agent is in a schema that is left out. A text of two parts may be no name (``v1.0 helper``)."""
         name = None if agent is None else text(agent.agent_name)
-        return name is not None and len(stored_parts(name)) > _IN_SCHEMA and self._is_out("AGENT", name)
+        if name is None or not (len(stored_parts(name)) > _IN_SCHEMA or _may_be_name(name)):
+            return False
+        return self._is_out("AGENT", name)
 
     def is_any_out(self, objects: Iterable[tuple[str | None, str | None]]) -> bool:
         """Whether any of these objects, given by domain and name, is left out."""
@@ -229,19 +231,27 @@ def _other_objects(change: Change) -> Iterator[tuple[str | None, str | None]]:
     yield change.source_domain, change.source_name
 
 
-def _named_objects(properties: str | None, *, is_change: bool = False) -> Iterator[tuple[str | None, str]]:
+def _named_objects(
+    properties: str | None, *, is_change: bool = False, is_known: bool = False
+) -> Iterator[tuple[str | None, str]]:
     """Domain and name of objects named in the properties of a change, in their normal form: tags, policies, objects of
-    grants. A text with two parts counts as a name only if the name of its member ends in ``name``. ``is_change``:
-    whether it is such properties, so that it is known which texts people wrote; these are not searched.
+    grants. In other places a text with two parts counts as a name only if the name of its member ends in ``name``.
+    ``is_change``: whether it is such properties, so that it is known which texts people wrote; these are not searched.
+    ``is_known``: whether the names beside the changed object's are looked at elsewhere, with their domains.
     """
-    waiting: list[tuple[str, Any]] = [("", _parsed(properties))]
+    root = _parsed(properties)
+    waiting: list[tuple[str, Any]] = [("", root)]
     while waiting:
         member, value = waiting.pop()
         if isinstance(value, dict):
+            seen = {name for name in value if _is_of_change(name)} if is_known and value is root else set()
             value = _without_texts(member, value) if is_change else value
             yield from _with_domains(value)
+            if is_change and (member == "tags" or policies_in(member)):
+                yield from (("TAG" if member == "tags" else "POLICY", name) for name in value)
             of_value = member if value.keys() <= {"value"} else ""
-            waiting += [(of_value if name == "value" else name, inner) for name, inner in value.items()]
+            members = {**dict.fromkeys(seen | _names_with_domains(value), ""), "value": of_value}
+            waiting += [(members.get(name, name), inner) for name, inner in value.items()]
             waiting += [("", name) for name in value]
         elif isinstance(value, list):
             waiting += [(member, inner) for inner in value]
@@ -249,13 +259,33 @@ def _named_objects(properties: str | None, *, is_change: bool = False) -> Iterat
             opened = _parsed(value)
             if not isinstance(opened, str):
                 waiting.append((member, opened))
-            elif member.lower().endswith("name") and _may_be_name(value):
-                yield None, value
-            elif stage := _is_stage(value):
-                yield "SCHEMA", stage[1]
-            elif _are_in_schemas(value):
-                for match in _schemas_in(value):  # DB..NAME is short for DB.PUBLIC.NAME
-                    yield "SCHEMA", f"{match[1]}PUBLIC" if match[1].endswith(".") else match[1]
+            else:
+                yield from _in_text(member, value)
+
+
+def _in_text(member: str, value: str) -> Iterator[tuple[str | None, str]]:
+    """Domain and name of objects that a text names, which is no JSON."""
+    if member.lower().endswith("name") and _may_be_name(value):
+        yield None, value
+    elif stage := _is_stage(value):
+        yield "SCHEMA", stage[1]
+    elif _are_in_schemas(value):
+        for match in _schemas_in(value):  # DB..NAME is short for DB.PUBLIC.NAME
+            yield "SCHEMA", f"{match[1]}PUBLIC" if match[1].endswith(".") else match[1]
+
+
+def _is_of_change(member: str) -> bool:
+    """Whether a property has one of the names of :func:`_other_objects`."""
+    return member in ("objectName", "swapTargetName") or is_of_source(member) is not None
+
+
+def _plain(member: str) -> str:
+    return member.lower().replace("_", "")
+
+
+def _domain_of(member: str) -> str:
+    """The name of the member that gives the domain of what a member names."""
+    return f"{_plain(member).removesuffix('name')}domain"
 
 
 _OF_PEOPLE: Final = ("comment", "policyBody", "tagValue")
@@ -276,15 +306,21 @@ def _without_value(element: Any) -> Any:
     return {name: one for name, one in element.items() if name != "value"} if isinstance(element, dict) else element
 
 
+def _names_with_domains(members: dict[str, Any]) -> set[str]:
+    """The members that :func:`_with_domains` looks at."""
+    domains = {_plain(name) for name, value in members.items() if isinstance(_value(value), str)}
+    return {name for name in members if _domain_of(name) in domains}
+
+
 def _with_domains(members: dict[str, Any]) -> Iterator[tuple[str | None, str]]:
     """Names with their domain from a second member: ``SECURABLE_OBJECT_DOMAIN`` and ``SECURABLE_OBJECT_NAME``,
     ``SECURABLE_OBJECT_SCOPE_DOMAIN`` and ``SECURABLE_OBJECT_SCOPE``. A qualified name of a role is one of a database.
     """
-    lower = {name.lower().replace("_", ""): _value(value) for name, value in members.items()}
+    lower = {_plain(name): _value(value) for name, value in members.items()}
     for name, value in lower.items():
         # The place of a grant on all objects may stand in the name, too.
         scope = lower.get("securableobjectscopedomain") if name == "securableobjectname" else None
-        for domain in (lower.get(f"{name.removesuffix('name')}domain"), scope):
+        for domain in (lower.get(_domain_of(name)), scope):
             if isinstance(domain, str) and isinstance(value, str):
                 yield normal_domain(domain), value
     for roles in (lower.get("roles"), lower.get("databaseroles")):

@@ -8,14 +8,14 @@ tables ``[filter]`` and ``[privacy]`` in the settings file.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from exporter.errors import UsageError
 from exporter.input.times import iso, parse_time
-from exporter.model.identifiers import FUNCTIONS, TABLES, VIEWS
 from exporter.privacy.key import Key, may_be_read_by_others
 from exporter.system import files
 
@@ -32,14 +32,10 @@ _DATABASE, _SCHEMA = "DATABASE", "SCHEMA"
 _IN_NO_DATABASE: Final = frozenset(
     {"ROLE", "USER", "WAREHOUSE", "SHARE", "LISTING", "INTEGRATION", "ACCOUNT", "SESSION", "ORGANIZATION"}
 )
-_IN_SCHEMAS: Final = frozenset(
-    {
-        *(*TABLES, *VIEWS, *FUNCTIONS, "PROCEDURE", "STREAM", "STAGE", "SEQUENCE", "TAG", "TASK", "PIPE", "ALERT"),
-        *("FILE FORMAT", "SECRET", "SEMANTIC VIEW", "MASKING POLICY", "ROW ACCESS POLICY", "AGGREGATION POLICY"),
-        *("PROJECTION POLICY", "JOIN POLICY", "DATASET", "MODEL", "NOTEBOOK", "STREAMLIT", "GIT REPOSITORY"),
-    }
-)
-"""The domains of objects that are always in a schema: of a name of two parts, the first is a schema."""
+_IN_DATABASES: Final = frozenset({"DATABASE ROLE", "APPLICATION ROLE", "COLUMN"})
+"""The domains, beside that of schemas, in whose names of two parts no schema is. All others, also new ones, are in a
+schema: of two parts, the first is the schema.
+"""
 
 
 class NamePattern(NamedTuple):
@@ -241,13 +237,27 @@ def _object(filters: Filters, domain: str | None, name: str | None, stage_kind: 
     if database is not None and _is_out(*_lists(filters, DATABASES), lambda entry: entry.matches(database)):
         return DATABASES
     allowed, denied = _lists(filters, SCHEMAS)
-    if schema is None and database is not None and domain in _IN_SCHEMAS:
-        schema, database = database, None  # the name of an object in a schema, without its database
-    if schema is not None:
-        return SCHEMAS if _is_out(allowed, denied, lambda entry: _is_schema(entry, database, schema)) else None
+    places = list(_schemas(domain, name, database, schema))
+    if places:
+        is_out = _is_out(allowed, denied, lambda entry: any(_is_schema(entry, *place) for place in places))
+        return SCHEMAS if is_out else None
     # A database is kept if one of its schemas may be allowed.
     is_out_of_all = database is not None and _is_out(allowed, (), lambda entry: entry.parts[:-1] in {(), (database,)})
     return SCHEMAS if is_out_of_all else None
+
+
+def _schemas(
+    domain: str | None, name: str | None, database: str | None, schema: str | None
+) -> Iterator[tuple[str | None, str]]:
+    """Database and schema of an object whose name gives a schema. Of a name of two parts that is not known to be in
+    a database directly, the first is the schema. If its kind is not known, it may also be the name of a schema.
+    """
+    if schema is not None:
+        yield database, schema
+    elif database is not None and name is not None and domain != _DATABASE and domain not in _IN_DATABASES:
+        yield None, database
+        if domain is None:
+            yield database, stored_parts(name)[-1]
 
 
 def _is_out(
@@ -323,14 +333,23 @@ def privacy_of(
     key, keep = Key.read(pseudonyms), privacy.get("keep", KEPT)
     for text in keep:
         pattern("privacy.keep", text, USERS)
-    users = frozenset(name for path in privacy.get("users", ()) for name in _names_in_file(path))
-    return Privacy(key, users, keep, filters, _advice(pseudonyms))
+    listed = {path: _names_in_file(path) for path in privacy.get("users", ())}
+    users = frozenset(chain.from_iterable(listed.values()))
+    return Privacy(key, users, keep, filters, (*_advice(pseudonyms), *_empty(listed)))
 
 
 def _advice(path: str) -> tuple[str, ...]:
     if not may_be_read_by_others(path):
         return ()
     return (f"{path}: others can read this key, and find the names behind pseudonyms with it; run chmod 600 {path}",)
+
+
+def _empty(listed: Mapping[str, list[str]]) -> Iterator[str]:
+    return (
+        f"privacy.users: {path}: names nobody; if what made this list has failed, its users keep their names"
+        for path, names in listed.items()
+        if not names
+    )
 
 
 def _names_in_file(path: str) -> list[str]:

@@ -8,6 +8,7 @@ names.
 from __future__ import annotations
 
 import hmac
+import os
 import re
 import stat
 import unicodedata
@@ -29,6 +30,8 @@ PSEUDONYM: Final = re.compile(rf"{_HEAD}[0-9A-F]{{{_NAME_DIGITS + _CHECK_DIGITS}
 """Matches a pseudonym. It is a plain Snowflake identifier, so that names and SQL text remain valid."""
 _MAKE_ONE: Final = "make one with: openssl rand -hex 32 > KEYFILE && chmod 600 KEYFILE"
 
+_GIVE_A_PATH: Final = "give the path of its file (what was given is not shown, because it may be the key itself)"
+
 
 @dataclass(frozen=True)
 class Key:
@@ -38,11 +41,16 @@ class Key:
 
     @classmethod
     def read(cls, path: str) -> Key:
-        """Read a key from a file, without white space around it. Raises UsageError, which never shows its content."""
+        """Read a key from a file, without white space around it. Raises UsageError, which never shows its
+        content, and the path only if there is such a file.
+        """
         try:
             secret = files.read(path, _LONGEST + 1).strip()
         except (OSError, ValueError) as error:
             what = error.strerror if isinstance(error, OSError) else "this is not a path"
+            if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises for a text that is too long
+                # The usual slip is to give the key itself.
+                raise UsageError(f"pseudonyms: the key cannot be read: {what}; {_GIVE_A_PATH}; {_MAKE_ONE}") from None
             raise UsageError(f"pseudonyms: {path}: the key cannot be read: {what}; {_MAKE_ONE}") from None
         if len(secret) < SHORTEST:
             raise UsageError(

@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Final, NamedTuple
 from urllib.parse import quote, quote_plus
 
@@ -67,7 +68,7 @@ class UserNames:
         for name in sorted(names):
             for spelling in _spellings(name):
                 self._exact.setdefault(spelling, name)
-                text = _folded(spelling)
+                text = spelling.casefold()
                 word = _WORD.search(text)
                 if self._folded.setdefault(text, name) == name and word is not None:
                     forms.setdefault(word[0], set()).add(_Form(len(text), word.start()))
@@ -104,7 +105,7 @@ class UserNames:
         return shown
 
     def _names_in(self, text: str) -> Iterable[FoundName]:
-        folded = _folded(text)
+        folded = text.casefold()
         return () if self._by_word.keys().isdisjoint(_WORD.findall(folded)) else self._find(text, folded)
 
     def _in_escaped(self, text: str, patterns: Iterable[re.Pattern[str]]) -> str:
@@ -123,24 +124,26 @@ class UserNames:
     def _find(self, text: str, folded: str) -> Iterator[FoundName]:
         """Start, end and pseudonym of each name, in order. Pseudonyms made with this key are skipped."""
         last_end = 0
+        offsets = _offsets(text, folded)
         pseudonyms = {
             match.start(): match.end() for match in PSEUDONYM.finditer(text) if self._key.is_pseudonym(match[0])
         }
         for word in _WORD.finditer(folded):
-            if word.start() in pseudonyms:
-                last_end = pseudonyms[word.start()]
+            last_end = pseudonyms.get(offsets[word.start()], last_end)
             for form in self._by_word.get(word[0], ()):
-                start = word.start() - form.word_at
-                end = start + form.length
-                if last_end <= start and end <= len(text) and self._is_name(folded, start, end):
+                first = word.start() - form.word_at
+                last = first + form.length
+                if first < 0 or last > len(folded):
+                    continue
+                start, end = offsets[first], offsets[last]
+                if last_end <= start < end and self._is_name(text, start, end, folded[first:last]):
                     yield start, end, self._stored[self._user_of(text, start, end)]
                     last_end = end
                     break
 
-    def _is_name(self, folded: str, start: int, end: int) -> bool:
-        """Whether a name is there that is no part of a longer word."""
-        spelling = folded[start:end]
-        return spelling in self._folded and _is_whole(folded, start, end, is_short=spelling in self._short)
+    def _is_name(self, text: str, start: int, end: int, folded: str) -> bool:
+        """Whether a name is there that is no part of a longer word. ``folded``: what is there, in one letter case."""
+        return folded in self._folded and _is_whole(text, start, end, is_short=folded in self._short)
 
     def _user_of(self, text: str, start: int, end: int) -> str:
         """The user whose name it is. By Snowflake's rules a quoted identifier is exact, and an unquoted one is in upper
@@ -151,7 +154,7 @@ class UserNames:
         if text[start - 1 : start] == '"' == text[end : end + 1]:
             candidates.reverse()
         name = next((self._exact[candidate] for candidate in candidates if candidate in self._exact), None)
-        return self._folded[_folded(spelling)] if name is None else name
+        return self._folded[spelling.casefold()] if name is None else name
 
 
 def _unescaped(text: str, escapes: re.Pattern[str]) -> tuple[str, list[int]] | None:
@@ -212,7 +215,7 @@ def _of_utf8(match: re.Match[str]) -> Iterator[tuple[str, int]]:
 def _spellings(name: str) -> dict[str, None]:
     """The name, and its forms in SQL, JSON, URLs, other Unicode normalizations, and upper case if that is longer."""
     spellings = dict.fromkeys((name, *(unicodedata.normalize(form, name) for form in ("NFC", "NFD"))))
-    if len(name.upper()) != len(name) and name.casefold() != name.lower():  # STRASSE, of the user straße
+    if len(name.upper()) != len(name) and name.casefold() != name.lower():  # Ϊ́, of ΐ
         spellings |= _spellings(name.upper())
     if not name.replace("_", "").isascii() or not name.replace("_", "").isalnum():
         utf8 = name.encode("utf-8", "replace").decode("utf-8")
@@ -228,14 +231,15 @@ def _spellings(name: str) -> dict[str, None]:
     return spellings
 
 
-def _folded(text: str) -> str:
-    """The text in lower case, with the same length, so that offsets stay valid."""
-    lower = text.lower()
-    return (
-        lower
-        if len(lower) == len(text)
-        else "".join(lowered if len(lowered := letter.lower()) == 1 else letter for letter in text)
-    )
+def _offsets(text: str, folded: str) -> Sequence[int]:
+    """The offset in a text of each character of its casefold, and of the end. One letter can become several there
+    (ß is ss): within a letter it is -1, because no name begins or ends there. Unlike ``lower``, ``casefold`` does not
+    depend on what is around: Σ has two small letters, one of them for the end of a word.
+    """
+    if len(folded) == len(text):
+        return range(len(text) + 1)
+    inside = ((at, *[-1] * (len(letter.casefold()) - 1)) for at, letter in enumerate(text))
+    return [*chain.from_iterable(inside), len(text)]
 
 
 def _is_whole(text: str, start: int, end: int, *, is_short: bool) -> bool:

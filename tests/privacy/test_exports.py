@@ -197,6 +197,21 @@ def test_whose_names_are_kept_and_who_else_is_hidden(tmp_path: Path, key: Path) 
     assert not names or any("ETL_LOADER" in name for name in names)
 
 
+@pytest.mark.parametrize(("content", "is_told"), [("", True), ("\ufeff \n\n", True), ("JSMITH\n", False)])
+def test_a_file_of_users_that_names_nobody_is_told(
+    content: str, *, is_told: bool, tmp_path: Path, key: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Perhaps what made the list has failed: its users would keep their names without a word."""
+    for name, text in (("others", "JSMITH\n"), ("listed", content)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    listed = str(tmp_path / "listed")
+    config = tmp_path / "exporter.toml"
+    config.write_text(f"[privacy]\nusers = {json.dumps([str(tmp_path / 'others'), listed])}\n")
+    path = exports.ndjson([canaries.row(1, "JSMITH")], tmp_path / "rows.ndjson")
+    assert run([path], tmp_path / "out", key, "--config", str(config)) == 0
+    assert (f"privacy.users: {listed}: names nobody" in capsys.readouterr().err) == is_told
+
+
 def test_an_update_knows_the_users_of_the_days_before(tmp_path: Path, key: Path) -> None:
     """By their pseudonyms: DIR holds no name."""
     users = [canaries.row(number, user) for number, user in enumerate(canaries.USERS)]

@@ -109,7 +109,16 @@ def test_users(lists: dict[str, list[str]], left_out: list[str], stays: list[str
         ({"deny_schemas": ["hr.pay"]}, "TABLE", "PAY.T", None),
         ({"deny_schemas": ["pay"]}, "DATABASE ROLE", "PAY.R", None),
         ({"deny_schemas": ["pay"]}, "SCHEMA", "PAY.S", None),
-        ({"deny_schemas": ["pay"]}, None, "PAY.T", None),
+        # a kind that is new or of which nothing is said: it may be in a schema, or be one
+        *(({"deny_schemas": ["pay"]}, kind, "PAY.T", "schemas") for kind in ("AGENT", "POLICY", "KIND OF NEXT YEAR")),
+        ({"deny_schemas": ["pay"]}, "APPLICATION ROLE", "PAY.R", None),
+        ({"deny_schemas": ["pay"]}, None, "PAY.T", "schemas"),
+        ({"deny_schemas": ["hr.pay"]}, None, "HR.PAY", "schemas"),
+        ({"allow_schemas": ["mart"]}, None, "MART.T", None),
+        ({"allow_schemas": ["sales.mart"]}, None, "SALES.MART", None),
+        ({"allow_schemas": ["sales.mart"]}, None, "SALES.RAW", "schemas"),
+        ({"allow_schemas": ["mart"]}, None, "RAW.T", "schemas"),
+        ({"allow_schemas": ["mart"]}, None, "T", None),
         ({"deny_databases": ["pay"]}, "TABLE", "PAY.T", "databases"),
         ({"allow_schemas": ["mart"]}, "TABLE", "MART.T", None),
         ({"allow_schemas": ["mart"]}, "TABLE", "RAW.T", "schemas"),
@@ -306,6 +315,87 @@ def test_the_schema_public_may_be_left_out_of_a_name(name: str) -> None:
         assert without_excluded(given, filters(**lists)) is not None
     given = row(direct_objects_accessed=[SALES], objects_modified=[{"location": name}])
     assert without_excluded(given, filters(deny_schemas=["hr.pay"])) is None
+
+
+def masked(**policies: Any) -> Any:
+    return {"B": {"subOperationType": "ALTER", **policies}}
+
+
+ADDED: Any = {"subOperationType": "ADD", "objectId": {"value": 7}}
+
+
+@pytest.mark.parametrize(
+    "lists",
+    [
+        *({"deny_schemas": ["pay"]}, {"deny_schemas": ["pa*"]}, {"allow_schemas": ["s"]}),
+        *({"allow_schemas": ["sales.*"]}, {"allow_databases": ["sales"]}),
+    ],
+)
+@pytest.mark.parametrize("name", ["PAY.X", 'pay."x y"', "PAY.%X", "PAY.Ünicode"])
+def test_a_name_of_two_parts_is_one_in_a_schema_whatever_it_names(lists: dict[str, list[str]], name: str) -> None:
+    """A table, a tag, a policy, an agent: as ``SCHEMA.NAME`` all of them are left out."""
+    for columns in (
+        {"direct_objects_accessed": [SALES, {"objectDomain": "Table", "objectId": 1, "objectName": name}]},
+        {"direct_objects_accessed": [SALES, {"objectId": 1, "objectName": name}]},
+        {"policies_referenced": [guarded(policy(name))]},
+        {"policies_referenced": [guarded({"policyName": name, "policyId": 5})]},
+        *(
+            {"object_modified_by_ddl": change("SALES.S.T", **properties)}
+            for properties in (
+                {"tags": {name: {**ADDED, "tagValue": {"value": "x"}}}},
+                {"tags": [{"objectName": name, "subOperationType": "ADD", "tagValue": "x"}]},
+                {"columns": masked(tags={name: {**ADDED, "tagValue": {"value": "x"}}})},
+                {"columns": masked(maskingPolicies={name: ADDED})},
+                {"columns": [{"objectName": "B", "maskingPolicies": [{"objectName": name, **ADDED}]}]},
+                {"rowAccessPolicies": {name: ADDED}},
+                {"policiesOfNextYearPolicies": [{"objectName": name, **ADDED}]},
+                {"objectName": {"value": name}},
+                {"swapTargetName": {"value": name}, "swapTargetDomain": {"value": "Table"}},
+                {"grant": {"value": {**GRANT, "SECURABLE_OBJECT_DOMAIN": "Table", "SECURABLE_OBJECT_NAME": name}}},
+            )
+        ),
+    ):
+        assert without_excluded(row(**columns), filters(**lists)) is not None, columns
+
+
+@pytest.mark.parametrize(("member", "is_out"), [("target", False), ("targetName", True)])
+def test_a_text_of_two_parts_in_an_unknown_place(member: str, is_out: bool) -> None:  # noqa: FBT001 - a parameter of cases
+    """Nothing shows whether it is a name, or a file or a version, unless its member is called so."""
+    for columns in (
+        {"additional_properties": {member: "PAY.X"}},
+        {"column_of_next_year": {member: "PAY.X"}},
+        {"object_modified_by_ddl": change("SALES.S.T", **{member: "PAY.X"})},
+        {"object_modified_by_ddl": change("SALES.S.T", compoundOfNextYear={"a": {member: "PAY.X"}})},
+    ):
+        given = row(direct_objects_accessed=[SALES], **columns)
+        assert (without_excluded(given, filters(deny_schemas=["pay"])) is not None) == is_out, columns
+
+
+@pytest.mark.parametrize("name", ["PAY.BOT", 'pay."b o t"'])
+def test_an_agent_of_two_parts_is_in_a_schema(name: str) -> None:
+    agents = [{"agentType": "CORTEX_AGENT", "agentId": 1, "agentName": name}]
+    given = row(direct_objects_accessed=[SALES], agents_info=agents)
+    for lists in ({"deny_schemas": ["pay"]}, {"allow_schemas": ["sales.s"]}, {"allow_databases": ["sales"]}):
+        assert without_excluded(given, filters(**lists)) is not None
+    assert without_excluded(given, filters(deny_schemas=["bot"])) is None
+
+
+@pytest.mark.parametrize(
+    ("domain", "name", "properties"),
+    [
+        ("Schema", "PAY.S", {"objectName": {"value": "PAY.NEW"}}),
+        ("Schema", "PAY.S", {"swapTargetName": {"value": "PAY.NEW"}, "swapTargetDomain": {"value": "Schema"}}),
+        ("Schema", "PAY.S", {"sourceName": {"value": "PAY.OLD"}, "sourceDomain": {"value": "Schema"}}),
+        ("Database role", "PAY.R", {"objectName": {"value": "PAY.R2"}}),
+        ("Share", "SH", {"grant": {**GRANT, "SECURABLE_OBJECT_DOMAIN": "SCHEMA", "SECURABLE_OBJECT_NAME": "PAY.S"}}),
+        ("Table", "PAY.S.T", {"grant": {**GRANT, "ROLES": ["PAY.READERS"]}}),
+        ("Table", "PAY.S.T", {"tags": {"S.TAG": ADDED}, "columns": masked(maskingPolicies={"S.PAY": ADDED})}),
+    ],
+)
+def test_the_first_of_two_parts_is_a_database_where_the_kind_says_so(domain: str, name: str, properties: Any) -> None:
+    """A database that is called as a schema that is left out."""
+    given = {**change(name, **properties), "objectDomain": domain}
+    assert without_excluded(row(object_modified_by_ddl=given), filters(deny_schemas=["pay"])) is None
 
 
 def tagged(value: Any) -> Any:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 from exporter.errors import UsageError
 from exporter.privacy.key import PSEUDONYM, Key, may_be_read_by_others
+from tests import exports
+from tests.privacy.canaries import row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,6 +75,46 @@ def test_what_is_no_key(content: bytes, words: str, tmp_path: Path) -> None:
 def test_a_key_that_cannot_be_read(path: str) -> None:
     with pytest.raises(UsageError, match=r"cannot be read.*openssl rand"):
         Key.read(path)
+
+
+def test_the_name_of_a_file_that_is_there_is_shown(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=f"{tmp_path}: the key cannot be read"):
+        Key.read(str(tmp_path))
+
+
+@pytest.mark.parametrize("text", ["SECRETKEYTEXT0123456789", "/SECRETKEYTEXT/0123+=", "SECRETKEYTEXT" * 99])
+@pytest.mark.parametrize("place", ["option", "environment", "file"])
+def test_the_text_of_a_key_in_place_of_its_file_is_not_shown(
+    text: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The usual slip: a secret is put into the variable itself, and messages go to logs."""
+    rows = exports.ndjson([row(1, "JSMITH")], tmp_path / "rows.ndjson")
+    options: tuple[str, ...] = ("--pseudonyms", text) if place == "option" else ()
+    if place == "environment":
+        monkeypatch.setenv("EXPORTER_PSEUDONYMS", text)
+    if place == "file":
+        config = tmp_path / "exporter.toml"
+        config.write_text(f"pseudonyms = {json.dumps(text)}\n")
+        options = ("--config", str(config))
+    assert exports.export([rows], tmp_path / "out", *options) == 2
+    told = "".join(capsys.readouterr())
+    assert "SECRETKEY" not in told
+    assert "pseudonyms: the key cannot be read" in told
+    assert "the path of" in told
+
+
+@pytest.mark.parametrize(
+    "value", ['["SECRETKEYTEXT0123456789"]', '{ of = "SECRETKEYTEXT" }', '"SECRETKEYTEXT', "SECRETKEYTEXT"]
+)
+def test_a_key_in_settings_of_another_kind_is_not_shown(
+    value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "exporter.toml"
+    config.write_text(f"pseudonyms = {value}\n")
+    assert exports.export([tmp_path / "rows.ndjson"], tmp_path / "out", "--config", str(config)) == 2
+    told = "".join(capsys.readouterr())
+    assert str(config) in told
+    assert "SECRETKEY" not in told
 
 
 def test_who_can_read_the_file(tmp_path: Path) -> None:

@@ -141,6 +141,52 @@ def test_names_of_this_and_of_earlier_runs_in_any_letter_case(name: str, *, is_j
             assert name.casefold() not in found.casefold(), text
 
 
+@pytest.mark.parametrize(
+    ("name", "spellings"),
+    [
+        # Σ has two small letters, one of them for the end of a word
+        *((name, ["ΑΛΈΞΗΣ", "αλέξης", "αλέξησ", "Αλέξης"]) for name in ("ΑΛΈΞΗΣ", "Αλέξης", "αλέξησ")),
+        ("ΣΟΦΊΑΣ.ΝΊΚΟΣ", ["ΣΟΦΊΑΣ.ΝΊΚΟΣ", "σοφίας.νίκος", "σοφίασ.νίκοσ"]),
+        # letters that are several in another case
+        *((name, ["STRAẞE", "STRASSE", "straße", "Strasse"]) for name in ("STRAẞE", "STRASSE", "straße")),
+        ("İLKER", ["İLKER", "i\u0307lker", "İlker"]),
+        *((name, ["ﬁlip", "FILIP", "Filip"]) for name in ("FILIP", "ﬁlip")),
+        *((name, ["ŉako", "\u02bcNAKO"]) for name in ("ŉako", "\u02bcNAKO")),
+        ("ΐota", ["ΐota", "Ϊ\u0301OTA", "\u0399\u0308\u0301OTA"]),
+        *((name, ["ǅURO", "ǆuro", "ǄURO"]) for name in ("ǅURO", "ǆuro")),
+        ("Kelvin", ["\u212aelvin", "KELVIN"]),
+    ],
+)
+def test_letters_whose_other_case_depends_on_what_follows_or_is_several_letters(
+    name: str, spellings: list[str]
+) -> None:
+    kept = frozenset(Screen(Filters(), KEY, names=frozenset({name})).pseudonyms())
+    earlier, now, made = UserNames(KEY, frozenset(), kept), UserNames(KEY, frozenset({name})), KEY.pseudonym(name)
+    forms = ("{}", "{}'s", "s3://b/{}.csv", "d.{}.t", "a:{}:b", "^{}^a", "x·{}·x", "x_{}_y", "{}\u00adx", "İﬁß {} ßΣ")
+    for text in (form.format(one) for form in forms for one in spellings):
+        for names in (now,) if "\u0301O" in text else (now, earlier):
+            found = names.in_text(text)
+            expected = next(text.replace(one, made) for one in spellings if one in text)
+            assert found == expected, (text, names is earlier)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("MAS", "maß"),
+        ("SEN", "aßen ßEN"),
+        ("LKER", "İLKER"),
+        ("NAKO", "ŉako"),
+        ("ILKER", "İLKER"),
+        ("ILKAY", "\u0131lkay"),
+    ],
+)
+def test_a_part_of_a_letter_is_no_name_and_dots_make_other_letters(name: str, text: str) -> None:
+    kept = frozenset(Screen(Filters(), KEY, names=frozenset({name})).pseudonyms())
+    for names in (UserNames(KEY, frozenset(), kept), UserNames(KEY, frozenset({name}))):
+        assert names.in_text(text) == text
+
+
 def test_names_of_earlier_runs_that_differ_in_letter_case_are_two_users() -> None:
     assert shown("jsmith", OF_LINES) == "<jsmith>"
     assert shown("select jsmith, JSmith, JSMITH", OF_LINES) == "select <JSMITH>, <JSMITH>, <JSMITH>"
