@@ -57,9 +57,9 @@ def export(
     ``report.quarantined`` say what was refused.
 
     ``inputs``: files, folders, globs, or a table of Spark. ``out``: the folder to write, a path or a URI. ``config``: a
-    file of settings in TOML. ``warn``: receives warnings, one line each. ``settings``: any of :data:`SETTINGS`, with
-    priority over the environment and the file; None means not given. Values have the types of
-    :class:`~exporter.settings.Settings`; a path may be a Path, a day or time a date or datetime.
+    file of settings in TOML. ``warn``: receives the warnings that the command prints, one line each. ``settings``: any
+    of :data:`SETTINGS`, with priority over the environment and the file; None means not given. Values have the types
+    of :class:`~exporter.settings.Settings`; a path may be a Path, a day or time a date or datetime.
 
     Raises UsageError for settings and input that cannot be used, RefusedError where ``forget_user`` names a user whom
     the rows do not have, ExporterError for faults. An error leaves ``out`` unchanged.
@@ -71,7 +71,7 @@ def export(
         raise UsageError(f"warn must be a function that takes a line, but is {described(warn)}")
     chosen = configuration.load({"inputs": inputs, "out": out, **settings}, _file_of(config))
     with _faults_as_errors():
-        return run(chosen, Progress(), warn)
+        return run(chosen, Progress(), warn, hints=settings.get("engine") is None)
 
 
 def push(folder: str | os.PathLike[str], *, config: str | os.PathLike[str] | None = None, **choices: Any) -> Pushed:

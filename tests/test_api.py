@@ -47,6 +47,46 @@ def test_the_report_is_the_one_that_is_written(tmp_path: Path) -> None:
     assert json.loads(report.json()) == exports.report(tmp_path / "out")
 
 
+def _warned(folder: Path, capsys: pytest.CaptureFixture[str], *options: str, **settings: Any) -> list[str]:
+    """The warnings that a script gets of an export to ``folder/script``. The command prints the same, and a script
+    prints nothing. The options and the settings ask for the same.
+    """
+    capsys.readouterr()
+    assert main(["export", str(EXAMPLE), "--out", str(folder / "command"), *options]) == 0
+    printed, told = capsys.readouterr().err, list[str]()
+    exporter.export(EXAMPLE, folder / "script", warn=told.append, **settings)
+    assert capsys.readouterr().err == ""
+    assert [f"exporter: {line}" for line in told] == printed.splitlines()
+    return told
+
+
+def test_a_script_gets_the_warnings_that_the_command_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (key := tmp_path / "k.key").write_text("0123456789abcdef")
+    key.chmod(0o644)
+    no_account, no_region, open_key = "no --account was given", "xy12345 is a locator without a region", "others can"
+    local = "--engine", "local"
+    told = _warned(tmp_path / "1", capsys, *local, "--pseudonyms", str(key), engine="local", pseudonyms=key)
+    assert [open_key in told[0], no_account in told[1], len(told)] == [True, True, 2]
+    told = _warned(tmp_path / "2", capsys, *local, "--account", "xy12345", engine="local", account="xy12345")
+    assert [no_region in line for line in told] == [True]
+    account = "--account", "MYORG-ACCOUNT1"
+    assert _warned(tmp_path / "3", capsys, *local, *account, "--update", **ACCOUNT, update=True) == []
+    later = _warned(tmp_path / "3", capsys, *local, "--update", "--allow-empty", engine="local", update=True)
+    assert later == [], "the account is that of DIR"
+    exporter.export(EXAMPLE, tmp_path / "3" / "quiet", engine="local", pseudonyms=key)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_script_is_told_that_spark_is_not_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the command: only where no engine was given."""
+    monkeypatch.setattr("exporter.engines.on_spark.run", None)  # Spark would take its time
+    for given, expected in (({}, ["the input is small"]), ({"engine": "spark"}, [])):
+        told = list[str]()
+        with pytest.raises(exporter.ExporterError):
+            exporter.export(EXAMPLE, tmp_path / "out", account="A-B", warn=told.append, **given)
+        assert [line[:18] for line in told] == expected
+
+
 @pytest.mark.parametrize("question", ["who-accessed", "columns-accessed", "user-history"])
 def test_answers_are_those_of_the_command(question: str, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = {"user_name": "ANALYST"} if question == "user-history" else {"object_id": 11}
@@ -244,7 +284,7 @@ def test_paths_and_times_may_be_objects(tmp_path: Path) -> None:
 def test_a_fault_is_an_error_of_the_exporter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fault = OSError(errno.ENOSPC, "No space left on device")
 
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise fault
 
     monkeypatch.setattr("exporter.engines.export.export", full)
