@@ -16,9 +16,11 @@ import pytest
 
 import exporter
 from exporter.api import SETTINGS
+from exporter.backends import attempts
 from exporter.cli import main
 from exporter.settings import Settings
 from tests import exports
+from tests.backends import hostile
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "02-read-view" / "access_history.json"
 ACCOUNT: dict[str, Any] = {"account": "MYORG-ACCOUNT1", "engine": "local"}
@@ -155,6 +157,27 @@ def test_an_export_without_a_graph_is_not_asked(tmp_path: Path, capsys: pytest.C
         exporter.Graph(folder)
     assert main(["query", "user-history", str(folder)]) == 2
     assert "Export it again with graph among --outputs" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("reply", "code"), [(hostile.Reply(), 0), (hostile.Reply(resets=True), 3)])
+def test_a_push_gives_a_script_the_messages_of_the_command(
+    reply: hostile.Reply, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("command", "script", "quiet"):
+        hostile.folder(tmp_path / name, hostile.history(3))
+    choices = {"runs": "latest", "patience": 0, "concurrency": 1}
+    options = [word for name, value in choices.items() for word in (f"--{name}", str(value))]
+    with hostile.Hostile(lambda _: reply) as server:
+        monkeypatch.setenv("OPENLINEAGE_URL", server.url)
+        monkeypatch.setattr(attempts, "FIRST_WAIT", 0.01)
+        assert main(["push", str(tmp_path / "command"), *options]) == code
+        printed, told = capsys.readouterr().err, list[str]()
+        assert exporter.push(tmp_path / "script", warn=told.append, **choices).is_complete is (code == 0)
+        assert exporter.push(tmp_path / "quiet", **choices).is_complete is (code == 0)
+    assert [f"exporter: {line}" for line in told] == printed.splitlines()
+    assert "--runs latest leaves out" in printed
+    assert ("does not answer" in printed) is (code == 3)
+    assert capsys.readouterr() == ("", ""), "a script prints nothing"
 
 
 def test_a_push_names_a_choice_that_there_is_not(out: Path) -> None:
