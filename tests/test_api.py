@@ -159,6 +159,27 @@ def test_an_export_without_a_graph_is_not_asked(tmp_path: Path, capsys: pytest.C
     assert "Export it again with graph among --outputs" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("compress", ["none", "gzip"])
+def test_a_graph_of_n_quads_alone_is_not_asked(
+    compress: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """docs/interface.md, ``--graph-format``: `query` and `validate` read all but `nquads`."""
+    folder = tmp_path / "out"
+    exporter.export(EXAMPLE, folder, graph_format="nquads", compress=compress, **ACCOUNT)
+    (file,) = (folder / "graph").iterdir()
+    said = "is N-Quads, which stores load and this program does not read. Export the rows again with --graph-format"
+    for given in (folder, folder / "graph", file):
+        with pytest.raises(exporter.UsageError, match=said) as caught:
+            exporter.Graph(given)
+        assert str(caught.value).startswith(str(file))
+        for command in ("query", "validate"):
+            assert main([command, *(["user-history"] if command == "query" else []), str(given)]) == 2
+            assert said in capsys.readouterr().err
+    exporter.export(EXAMPLE, folder, graph_format="turtle,nquads", replace=True, **ACCOUNT)
+    with exporter.Graph(folder) as graph:
+        assert graph.ask("user-history").rows
+
+
 @pytest.mark.parametrize(("reply", "code"), [(hostile.Reply(), 0), (hostile.Reply(resets=True), 3)])
 def test_a_push_gives_a_script_the_messages_of_the_command(
     reply: hostile.Reply, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
