@@ -7,7 +7,7 @@ import errno
 import json
 import subprocess
 import sys
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -369,20 +369,6 @@ def test_a_time_may_be_a_date_or_a_datetime(out: Path) -> None:
             rows = graph.ask("when-accessed", object_id=11, since=since, until=date(2100, 1, 1)).rows
             assert rows == graph.ask("when-accessed", object_id=11, since=since.isoformat()).rows
             assert any(row[-1] == time or time in row for row in rows) is found
-
-
-@pytest.mark.parametrize("name", ["since", "until", "at"])
-def test_a_time_has_one_value(name: str, out: Path) -> None:
-    """Several were merged: since=[a, b] until=[c, d] are not two periods, but all from a to d."""
-    first, last = date(2024, 2, 1), datetime(2024, 2, 3, tzinfo=UTC)
-    question = "lineage-as-of" if name == "at" else "who-accessed"
-    with exporter.Graph(out) as graph:
-        words = f"{name}=2024-02-01 and {name}=2024-02-03T00:00:00+00:00: {name} has one value. Ask once for each."
-        with pytest.raises(exporter.UsageError) as caught:
-            graph.ask(question, object_id=11, **{name: [first, last]})
-        assert str(caught.value) == words
-        one = graph.ask(question, object_id=11, **{name: first})
-        assert graph.ask(question, object_id=11, **{name: [first, "2024-02-01T01:00:00+01:00"]}).rows == one.rows
 
 
 @pytest.mark.parametrize("ident", [11.0, "11.0", "011", "11.000", Decimal(11)])

@@ -228,7 +228,7 @@ def nearest_name(name: str, names: Collection[str]) -> str:
 
 def check(question: str, parameters: Sequence[Parameter], params: ParameterValues) -> None:
     """Raises UsageError for a parameter that the question does not have, for a required one that is missing, for one
-    with an empty list of values, for two values of a single time, and for a ``since`` after its ``until``.
+    with an empty list of values, and for a ``since`` after its ``until``.
     """
     check_names(question, parameters, params)
     for name in params:
@@ -239,28 +239,18 @@ def check(question: str, parameters: Sequence[Parameter], params: ParameterValue
         if parameter.required and not {parameter.name, *others} & params.keys():
             needed = " or ".join(f"--param {name}=VALUE" for name in (parameter.name, *others))
             raise UsageError(f"{question} needs {needed}. {_listed(parameters)}")
-    _check_times({parameter.name for parameter in parameters if parameter.kind == "time"}, params)
+    _check_order({parameter.name for parameter in parameters if parameter.kind == "time"}, params)
 
 
-_SINGLE: Final = ("since", "until", "at")
-"""The times of which a question has one: those between two of them, or two answers in one, nobody asked for."""
-
-
-def _check_times(declared_times: AbstractSet[str], params: ParameterValues) -> None:
-    """Two values of a single time are a mistake, and so is ``since`` after ``until``: no row could match."""
-    single = dict[str, datetime]()
-    for name in _SINGLE:
-        if name not in declared_times & params.keys():
-            continue
-        texts = {instant(name, text): text for text in values_of(params, name)}
-        if len(texts) > 1:
-            values = " and ".join(f"--param {name}={text}" for text in texts.values())
-            raise UsageError(f"{values}: {name} has one value. Ask once for each.")
-        single[name] = next(iter(texts))
-    if single.keys() >= {"since", "until"} and single["since"] > single["until"]:
+def _check_order(times: AbstractSet[str], params: ParameterValues) -> None:
+    """``since`` after ``until`` is a mistake: no row could match."""
+    if not {"since", "until"} <= times & params.keys():
+        return
+    since, until = (sorted(instant(name, text) for text in values_of(params, name)) for name in ("since", "until"))
+    if since and until and since[0] > until[-1]:
         raise UsageError(
-            f"since={as_text(single['since'])} is after until={as_text(single['until'])}, so no time lies between "
-            "them: since is the earlier one of the two."
+            f"since={as_text(since[0])} is after until={as_text(until[-1])}, so no time lies between them: "
+            "since is the earlier one of the two."
         )
 
 

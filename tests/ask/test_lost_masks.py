@@ -389,7 +389,7 @@ def twice(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return stories.told(TWICE, tmp_path_factory.mktemp("twice"))
 
 
-def entries(question: str, graph: Store, **given: str) -> str:
+def entries(question: str, graph: Store, **given: str | list[str]) -> str:
     """What the note lists."""
     notes = [note for note in asked(question, graph, **given).notes if "got the name of one that was masked" in note]
     assert len(notes) <= 1
@@ -402,6 +402,7 @@ def test_a_mask_counts_at_the_time_that_is_asked_for(story: str, given: dict[str
     graph = stories.of(story, twice)
     for minute, said in ((2.5, ""), (6.5, f" at that time: {GAP}."), (9.5, f" at that time: {BUILD}."), (10.5, "")):
         assert entries("policy-coverage", graph, **given, at=at(minute)) == said
+    assert entries("policy-coverage", graph, **given, at=[at(10.5), at(6.5)]) == f" at that time: {GAP}."
     assert entries("policy-coverage", graph, object_id="103", domain="Table", at=at(10.5)) == ""
     assert "(object_id=104 since" in entries("policy-coverage", graph, **given)
     assert entries("changes", graph, since=at(7.5), until=at(9.5)).startswith(f" in that time: {BUILD}")

@@ -314,6 +314,7 @@ def test_several_values_are_several(whole: Store) -> None:
     graph = stories.of("nightly", whole)
     assert told("who-accessed", graph, object_id=["1", "11"]) == {"BEN", "CLEO"}
     assert told("user-history", graph, user_name=["ben", "CLEO"]) == {"BEN", "CLEO"}
+    assert len(asked("lineage-as-of", graph, object_name="D.S.A", at=[at(2), at(5)]).rows) == 2
 
 
 def test_a_copy_counts_from_the_time_at_which_its_source_was_masked(whole: Store) -> None:

@@ -77,14 +77,6 @@ def test_values_of_both_forms_are_added(capsys: pytest.CaptureFixture[str]) -> N
         (["who-accessed", "--graph", GRAPH], "who-accessed needs --param object_id=VALUE or"),
         (["who-accessed", "--graph", GRAPH, "--param", "object_id=T1"], "--param object_id=T1 is not an id"),
         (["who-accessed", GRAPH, "--until"], "exporter query who-accessed --help shows all options"),
-        (
-            ["who-accessed", GRAPH, "--object-id", "1", "--since", "2026-09-01", "--since", "2026-09-28"],
-            "--since 2026-09-01 and --since 2026-09-28: since has one value. Ask once for each.",
-        ),
-        (
-            ["user-history", "--graph", GRAPH, "--param", "until=2026-09-01", "--param", "until=2026-09-28"],
-            "--param until=2026-09-01 and --param until=2026-09-28: until has one value.",
-        ),
         (["who-accessed", GRAPH, "--object-name", ""], "--object-name: is empty"),
         (["who-accessed", "--graph", GRAPH, "--param", "object_name="], "--param object_name: is empty"),
         (["who-accessed", "--object-id", "1"], "DIR is missing"),
