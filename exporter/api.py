@@ -57,9 +57,9 @@ def export(
     ``report.quarantined`` say what was refused.
 
     ``inputs``: files, folders, globs, or a table of Spark. ``out``: the folder to write, a path or a URI. ``config``: a
-    file of settings in TOML. ``warn``: receives warnings, one line each. ``settings``: any of :data:`SETTINGS`, with
-    priority over the environment and the file; None means not given. Values have the types of
-    :class:`~exporter.settings.Settings`; a path may be a Path, a day or time a date or datetime.
+    file of settings in TOML. ``warn``: receives the warnings that the command prints, one line each. ``settings``: any
+    of :data:`SETTINGS`, with priority over the environment and the file; None means not given. Values have the types
+    of :class:`~exporter.settings.Settings`; a path may be a Path, a day or time a date or datetime.
 
     Raises UsageError for settings and input that cannot be used, RefusedError where ``forget_user`` names a user whom
     the rows do not have, ExporterError for faults. An error leaves ``out`` unchanged.
@@ -67,27 +67,34 @@ def export(
     from exporter.engines.export import export as run  # noqa: PLC0415 - a script that only asks a graph needs no Spark
 
     _require_known(settings, SETTINGS)
-    if not callable(warn):
-        raise UsageError(f"warn must be a function that takes a line, but is {described(warn)}")
+    _require_function(warn)
     chosen = configuration.load({"inputs": inputs, "out": out, **settings}, _file_of(config))
     with _faults_as_errors():
-        return run(chosen, Progress(), warn)
+        return run(chosen, Progress(), warn, hints=settings.get("engine") is None)
 
 
-def push(folder: str | os.PathLike[str], *, config: str | os.PathLike[str] | None = None, **choices: Any) -> Pushed:
+def push(
+    folder: str | os.PathLike[str],
+    *,
+    config: str | os.PathLike[str] | None = None,
+    warn: Callable[[str], None] = lambda _: None,
+    **choices: Any,
+) -> Pushed:
     """Sends the events of an export to the backends that OpenLineage's client is configured for, as ``exporter push``.
     Returns the counts; ``is_complete`` says whether everything was delivered.
 
     ``choices``: ``runs``, ``profile``, ``letter_case``, ``concurrency``, ``rate`` (events a second), ``patience``
-    (seconds). ``config``: a file of settings, of which the table ``[push]`` is read. Raises UsageError where the folder
-    has no events, no backend is configured, or a choice cannot be used.
+    (seconds). ``config``: a file of settings, of which the table ``[push]`` is read. ``warn``: receives the messages
+    that the command prints, one line each, some in other threads. Raises UsageError where the folder has no events, no
+    backend is configured, or a choice cannot be used.
     """
     from exporter.backends.command import deliver  # noqa: PLC0415 - only who pushes needs a client
     from exporter.backends.profiles import PushOptions  # noqa: PLC0415 - slow to import; export does not need it
 
     _require_known(choices, [field.name for field in fields(PushOptions)])
+    _require_function(warn)
     path = Path(files.path_of("folder", folder))
-    return deliver(path, configuration.load_push(choices, _file_of(config)))
+    return deliver(path, configuration.load_push(choices, _file_of(config)), warn)
 
 
 def _file_of(config: str | os.PathLike[str] | None) -> Path | None:
@@ -103,6 +110,11 @@ def _faults_as_errors() -> Iterator[None]:
         raise
     except Exception as fault:  # scripts catch one tree of errors
         raise ExporterError(messages.fault(fault, "nothing was published")) from fault
+
+
+def _require_function(warn: object) -> None:
+    if not callable(warn):
+        raise UsageError(f"warn must be a function that takes a line, but is {described(warn)}")
 
 
 def _require_known(given: Iterable[str], known: Iterable[str]) -> None:

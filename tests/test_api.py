@@ -16,9 +16,11 @@ import pytest
 
 import exporter
 from exporter.api import SETTINGS
+from exporter.backends import attempts
 from exporter.cli import main
 from exporter.settings import Settings
 from tests import exports
+from tests.backends import hostile
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "02-read-view" / "access_history.json"
 ACCOUNT: dict[str, Any] = {"account": "MYORG-ACCOUNT1", "engine": "local"}
@@ -45,6 +47,46 @@ def test_an_export_is_the_same_as_the_commands(out: Path, tmp_path: Path) -> Non
 def test_the_report_is_the_one_that_is_written(tmp_path: Path) -> None:
     report = exporter.export([EXAMPLE], tmp_path / "out", outputs="graph", **ACCOUNT)
     assert json.loads(report.json()) == exports.report(tmp_path / "out")
+
+
+def _warned(folder: Path, capsys: pytest.CaptureFixture[str], *options: str, **settings: Any) -> list[str]:
+    """The warnings that a script gets of an export to ``folder/script``. The command prints the same, and a script
+    prints nothing. The options and the settings ask for the same.
+    """
+    capsys.readouterr()
+    assert main(["export", str(EXAMPLE), "--out", str(folder / "command"), *options]) == 0
+    printed, told = capsys.readouterr().err, list[str]()
+    exporter.export(EXAMPLE, folder / "script", warn=told.append, **settings)
+    assert capsys.readouterr().err == ""
+    assert [f"exporter: {line}" for line in told] == printed.splitlines()
+    return told
+
+
+def test_a_script_gets_the_warnings_that_the_command_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (key := tmp_path / "k.key").write_text("0123456789abcdef")
+    key.chmod(0o644)
+    no_account, no_region, open_key = "no --account was given", "xy12345 is a locator without a region", "others can"
+    local = "--engine", "local"
+    told = _warned(tmp_path / "1", capsys, *local, "--pseudonyms", str(key), engine="local", pseudonyms=key)
+    assert [open_key in told[0], no_account in told[1], len(told)] == [True, True, 2]
+    told = _warned(tmp_path / "2", capsys, *local, "--account", "xy12345", engine="local", account="xy12345")
+    assert [no_region in line for line in told] == [True]
+    account = "--account", "MYORG-ACCOUNT1"
+    assert _warned(tmp_path / "3", capsys, *local, *account, "--update", **ACCOUNT, update=True) == []
+    later = _warned(tmp_path / "3", capsys, *local, "--update", "--allow-empty", engine="local", update=True)
+    assert later == [], "the account is that of DIR"
+    exporter.export(EXAMPLE, tmp_path / "3" / "quiet", engine="local", pseudonyms=key)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_script_is_told_that_spark_is_not_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the command: only where no engine was given."""
+    monkeypatch.setattr("exporter.engines.on_spark.run", None)  # Spark would take its time
+    for given, expected in (({}, ["the input is small"]), ({"engine": "spark"}, [])):
+        told = list[str]()
+        with pytest.raises(exporter.ExporterError):
+            exporter.export(EXAMPLE, tmp_path / "out", account="A-B", warn=told.append, **given)
+        assert [line[:18] for line in told] == expected
 
 
 @pytest.mark.parametrize("question", ["who-accessed", "columns-accessed", "user-history"])
@@ -115,6 +157,48 @@ def test_an_export_without_a_graph_is_not_asked(tmp_path: Path, capsys: pytest.C
         exporter.Graph(folder)
     assert main(["query", "user-history", str(folder)]) == 2
     assert "Export it again with graph among --outputs" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("compress", ["none", "gzip"])
+def test_a_graph_of_n_quads_alone_is_not_asked(
+    compress: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """docs/interface.md, ``--graph-format``: `query` and `validate` read all but `nquads`."""
+    folder = tmp_path / "out"
+    exporter.export(EXAMPLE, folder, graph_format="nquads", compress=compress, **ACCOUNT)
+    (file,) = (folder / "graph").iterdir()
+    said = "is N-Quads, which stores load and this program does not read. Export the rows again with --graph-format"
+    for given in (folder, folder / "graph", file):
+        with pytest.raises(exporter.UsageError, match=said) as caught:
+            exporter.Graph(given)
+        assert str(caught.value).startswith(str(file))
+        for command in ("query", "validate"):
+            assert main([command, *(["user-history"] if command == "query" else []), str(given)]) == 2
+            assert said in capsys.readouterr().err
+    exporter.export(EXAMPLE, folder, graph_format="turtle,nquads", replace=True, **ACCOUNT)
+    with exporter.Graph(folder) as graph:
+        assert graph.ask("user-history").rows
+
+
+@pytest.mark.parametrize(("reply", "code"), [(hostile.Reply(), 0), (hostile.Reply(resets=True), 3)])
+def test_a_push_gives_a_script_the_messages_of_the_command(
+    reply: hostile.Reply, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("command", "script", "quiet"):
+        hostile.folder(tmp_path / name, hostile.history(3))
+    choices = {"runs": "latest", "patience": 0, "concurrency": 1}
+    options = [word for name, value in choices.items() for word in (f"--{name}", str(value))]
+    with hostile.Hostile(lambda _: reply) as server:
+        monkeypatch.setenv("OPENLINEAGE_URL", server.url)
+        monkeypatch.setattr(attempts, "FIRST_WAIT", 0.01)
+        assert main(["push", str(tmp_path / "command"), *options]) == code
+        printed, told = capsys.readouterr().err, list[str]()
+        assert exporter.push(tmp_path / "script", warn=told.append, **choices).is_complete is (code == 0)
+        assert exporter.push(tmp_path / "quiet", **choices).is_complete is (code == 0)
+    assert [f"exporter: {line}" for line in told] == printed.splitlines()
+    assert "--runs latest leaves out" in printed
+    assert ("does not answer" in printed) is (code == 3)
+    assert capsys.readouterr() == ("", ""), "a script prints nothing"
 
 
 def test_a_push_names_a_choice_that_there_is_not(out: Path) -> None:
@@ -244,7 +328,7 @@ def test_paths_and_times_may_be_objects(tmp_path: Path) -> None:
 def test_a_fault_is_an_error_of_the_exporter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fault = OSError(errno.ENOSPC, "No space left on device")
 
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise fault
 
     monkeypatch.setattr("exporter.engines.export.export", full)

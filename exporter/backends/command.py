@@ -23,7 +23,7 @@ from exporter.backends.fit import Fit
 from exporter.backends.http import MARQUEZ_PATH, HttpSender
 from exporter.backends.index import Index, require_events
 from exporter.backends.ledger import SENDING, Delivered, Ledger
-from exporter.backends.plan import Plan, PushCounts, duration, say
+from exporter.backends.plan import Plan, PushCounts, Warn, duration, say
 from exporter.backends.profiles import PushOptions, profile
 from exporter.backends.secrecy import Secrets
 from exporter.backends.verify import Verification, Verified
@@ -53,13 +53,15 @@ _MOST_LOGS: Final = 20
 
 
 class PushProgress:
-    """Shown on ``stream`` during the push: at any time if it is a terminal, else a line after each ``every`` seconds.
-    ``advises``: whether to recommend ``--runs latest``.
+    """Shown on standard error during the push, if ``shows``: at any time if it is a terminal, else a line after each
+    ``every`` seconds. ``warn``: receives a recommendation of ``--runs latest``, if ``advises``.
     """
 
-    def __init__(self, stream: TextIO | None = None, *, advises: bool, every: float = MINUTE) -> None:
-        self._stream = stream or bare(sys.stderr or io.StringIO())  # None where it was closed before the start
-        self._advises, self._begun, self._shown = advises, time.monotonic(), 0.0
+    def __init__(self, warn: Warn, *, shows: bool, advises: bool, every: float = MINUTE) -> None:
+        is_open = shows and sys.stderr is not None  # None where it was closed before the start
+        self._stream: TextIO = bare(sys.stderr) if is_open else io.StringIO()
+        self._warn, self._shows, self._advises = warn, shows, advises
+        self._begun, self._shown = time.monotonic(), 0.0
         self._every, self._written = every, self._begun
 
     def show(self, counts: PushCounts, index: Index) -> None:
@@ -76,7 +78,7 @@ class PushProgress:
             if remaining / rate > _LONG:
                 self.clear()
                 needed = f"the {remaining:,} that are left take {duration(remaining / rate)}"
-                say(
+                self._warn(
                     f"at {rate:,.0f} events a second {needed}; --runs latest sends about {index.count_latest():,} for "
                     "the same lineage. Stop this push (Ctrl-C) and start it so: no event goes twice"
                 )
@@ -85,7 +87,7 @@ class PushProgress:
         if self._stream.isatty():
             self._stream.write(f"\r\x1b[K{text}")
             self._stream.flush()
-        elif now - self._written >= self._every:
+        elif self._shows and now - self._written >= self._every:
             self._written = now
             say(text)
 
@@ -148,7 +150,7 @@ def preview(folder: Path, choices: PushOptions, *, as_json: bool) -> int:
         name = choices.profile or target.profile
         plan = Plan(folder, choices, target.name, profile(name or "any"), settings.is_filtered)
         stage = progress.Progress().stage("counting the events")
-        with stage, plan.index(Delivered(folder / "push" / target.folder)):
+        with stage, plan.index(Delivered(folder / "push" / target.folder), say):
             events, delivered = plan.counts.events, plan.counts.already_delivered
         if target.address and not name:
             say(f"{target.name}: if it answers as Marquez does, the push takes the profile marquez")
@@ -167,7 +169,7 @@ def push(folder: Path, choices: PushOptions, *, as_json: bool, sample: int | Non
     read back, 1 where some are missing in the backend, 130 after Ctrl-C. ``sample``: how many datasets, jobs and runs
     are read back, of each; None for nothing. Raises as :func:`deliver`.
     """
-    pushed = deliver(folder, choices, sample)
+    pushed = deliver(folder, choices, say, sample=sample, shows=True)
     if as_json:
         read_back = {} if sample is None else {"verified": [verified.as_json() for verified in pushed.verified]}
         text = json.dumps({**asdict(pushed.counts), **read_back})
@@ -183,21 +185,24 @@ def push(folder: Path, choices: PushOptions, *, as_json: bool, sample: int | Non
     return 0 if pushed.is_complete and is_read and not any(verified.stopped for verified in pushed.verified) else 3
 
 
-def deliver(folder: Path, choices: PushOptions, sample: int | None = None) -> Pushed:
+def deliver(
+    folder: Path, choices: PushOptions, warn: Warn, *, sample: int | None = None, shows: bool = False
+) -> Pushed:
     """Sends the events of an export to all backends that are configured, and reads back a sample, None for nothing.
+    ``warn``: receives what a person should know of the push, a line each. ``shows``: whether its progress is shown.
 
     Raises UsageError where the folder has no events, no backend is configured, one cannot be read back, or another push
     is running, and ExporterError for a fault of the program; what was delivered before is recorded.
     """
     require_events(folder)
     settings = client()
-    pushes = [_Push(folder, choices, settings, backend, sample) for backend in settings.backends]
+    pushes = [_Push(folder, choices, settings, backend, warn, sample, shows=shows) for backend in settings.backends]
     for backend_push in pushes if sample else ():
-        with _logs_as_messages(backend_push.secrets):
+        with _logs_as_messages(backend_push.secrets, warn):
             backend_push.require_api()
     finished, interrupted = list[_Push](), False
     for backend_push in pushes:
-        with _logs_as_messages(backend_push.secrets):
+        with _logs_as_messages(backend_push.secrets, warn):
             interrupted = backend_push.run()
         finished.append(backend_push)
         if interrupted:
@@ -210,10 +215,19 @@ def deliver(folder: Path, choices: PushOptions, sample: int | None = None) -> Pu
 class _Push:
     """The push to one backend."""
 
-    def __init__(
-        self, folder: Path, choices: PushOptions, settings: Client, backend: Backend, sample: int | None
+    def __init__(  # noqa: PLR0913, PLR0917 - a push, and who hears of it
+        self,
+        folder: Path,
+        choices: PushOptions,
+        settings: Client,
+        backend: Backend,
+        warn: Warn,
+        sample: int | None,
+        *,
+        shows: bool,
     ) -> None:
         self._folder, self._choices, self._settings, self._backend = folder, choices, settings, backend
+        self._warn, self._shows = warn, shows
         self._patience, self._sample = choices.patience, sample
         self._sender = backend.sender(choices.concurrency, choices.patience)
         self._profile = choices.profile or backend.profile
@@ -253,14 +267,14 @@ class _Push:
             return
         until, is_marquez = time.monotonic() + patience, sender.is_marquez()
         if is_marquez is None and patience:
-            say(f"{name} does not answer what it is; asking again for {duration(patience)} (--patience)")
+            self._warn(f"{name} does not answer what it is; asking again for {duration(patience)} (--patience)")
         while is_marquez is None and time.monotonic() < until:
             time.sleep(min(_PAUSE, patience))
             is_marquez = sender.is_marquez()
         if is_marquez is None:
             self._patience, self._is_silent = 0, True
         elif is_marquez:
-            say(f"{name} answers as Marquez does: profile marquez (--profile any sends the events as they are)")
+            self._warn(f"{name} answers as Marquez does: profile marquez (--profile any sends the events as they are)")
             self._profile = "marquez"
 
     @property
@@ -280,7 +294,7 @@ class _Push:
             self._plan = Plan(self._folder, self._choices, self._backend.name, rules, self._settings.is_filtered)
             add_facets = self._settings.with_facets if self._settings.adds_facets else None
             self._fit = Fit(rules, add_facets, self._plan.spelling)
-            with self._plan.index(ledger) as index:
+            with self._plan.index(ledger, self._warn) as index:
                 for mark in self._plan.again:  # so that a stopped push can continue
                     ledger.write(SENDING, mark)
                 return self._send(index, ledger) or self._verify(index)
@@ -290,7 +304,7 @@ class _Push:
         pace = Pace(choices.rate, choices.concurrency)
         attempts = Attempts(self._fit, self._sender, ledger, pace, self._patience, self._say_silent)
         self._delivery = Delivery(index, attempts, ledger, pace, is_parallel=self._sender.parallel)
-        self._progress = PushProgress(advises=choices.runs == "all")
+        self._progress = PushProgress(self._warn, shows=self._shows, advises=choices.runs == "all")
         try:
             self._delivery.run(self.counts, self._progress.show, choices.concurrency)
         except KeyboardInterrupt:
@@ -303,16 +317,16 @@ class _Push:
                 ledger.close(self.summary())
         name, why = self._backend.name, self._why()
         if why and not interrupted:
-            say(f"{name} did not accept all events: {why}; {self.counts.left:,} are left for the next push")
+            self._warn(f"{name} did not accept all events: {why}; {self.counts.left:,} are left for the next push")
         if self._problem:
-            say(f"{name}: {self._problem}")
+            self._warn(f"{name}: {self._problem}")
         if self._delivery.resent:
-            say(
+            self._warn(
                 f"{self._delivery.resent:,} delivered events were sent again: events that were set aside before, and "
                 "are accepted now, belong before them"
             )
         if self._delivery.reduced:
-            say(
+            self._warn(
                 f"{self._delivery.reduced:,} events were sent without some parts, or not taken in full: see "
                 "reduced.ndjson in DIR/push"
             )
@@ -320,7 +334,7 @@ class _Push:
 
     def _say_silent(self, why: str) -> None:
         retrying = f"; trying again for {duration(self._patience)} (--patience)" if self._patience else ""
-        say(f"{self._backend.name} does not answer ({why}){retrying}")
+        self._warn(f"{self._backend.name} does not answer ({why}){retrying}")
 
     def _why(self) -> str | None:
         """Why the push ended before all events were sent."""
@@ -333,7 +347,7 @@ class _Push:
         if self._sample is None or not isinstance(sender, HttpSender):
             return False
         if self._delivery.why:
-            say(f"{name} was not read back, since the push ended before all events were sent")
+            self._warn(f"{name} was not read back, since the push ended before all events were sent")
             return False
         delivered = Delivered(self._folder / "push" / self._backend.folder)
         verification = _VERIFICATIONS[self._profile](index, self._fit, delivered, self._sample)
@@ -385,9 +399,9 @@ def _faults_as_messages(secrets: Secrets) -> Iterator[None]:
 
 
 @contextmanager
-def _logs_as_messages(secrets: Secrets) -> Iterator[None]:
-    """Shows what libraries log, such as the client's transports, as any foreign text. Where nobody has set up logging,
-    Python would print it as it is. What is logged again and again, with other numbers at most, is shown once.
+def _logs_as_messages(secrets: Secrets, warn: Warn) -> Iterator[None]:
+    """Gives ``warn`` what libraries log, such as the client's transports, as any foreign text. Where nobody has set up
+    logging, Python would print it as it is. What is logged again and again, with other numbers at most, is shown once.
     """
     told: set[str] = set()
 
@@ -398,7 +412,7 @@ def _logs_as_messages(secrets: Secrets) -> Iterator[None]:
             kind = _NUMBERS.sub("", text)
             if kind not in told and len(told) < _MOST_LOGS:
                 told.add(kind)
-                say(f"{record.name}: {secrets.shown(text)}")
+                warn(f"{record.name}: {secrets.shown(text)}")
 
     former, logging.lastResort = logging.lastResort, _Messages(logging.WARNING)
     try:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from exporter.backends.event import DatasetOrJob, Json
 from exporter.backends.index import Index
@@ -16,6 +16,8 @@ from exporter.backends.profiles import BackendProfile, PushOptions, leaves_out
 from exporter.backends.spelling import Spelling
 from exporter.system.terminal import message
 
+Warn: TypeAlias = Callable[[str], None]
+"""What receives what a person should know of a push, a line each."""
 _MOST_UNFIT: Final = 10_000
 """The most datasets that are counted."""
 
@@ -29,7 +31,7 @@ def duration(seconds: float) -> str:
 
 
 def say(text: str) -> None:
-    """Writes a line to standard error."""
+    """Writes a line to standard error, as the command does with what :data:`Warn` receives."""
     print(f"exporter: {message(text)}", file=sys.stderr)
 
 
@@ -64,37 +66,37 @@ class Plan:
         self.runs_left_out, self.sent_again, self.moved = 0, 0, 0
 
     @contextmanager
-    def index(self, delivered: Delivered) -> Iterator[Index]:
-        """The events that may be sent, with those marked that were delivered; prints which ones are left out. Raises
+    def index(self, delivered: Delivered, warn: Warn) -> Iterator[Index]:
+        """The events that may be sent, with those marked that were delivered; warns which ones are left out. Raises
         UsageError where there are none, or a file holds other lines.
         """
         with Index(self._folder, self._left_out) as index:
             for kind, count in index.left_out.items():
-                say(f"{self._name}: {count:,} {kind} are not sent (profile {self.rules.name})")
+                warn(f"{self._name}: {count:,} {kind} are not sent (profile {self.rules.name})")
             if self._unfit:
                 thing, why = next(iter(self._unfit.items()))
                 datasets = "1 dataset" if len(self._unfit) == 1 else f"{len(self._unfit):,} datasets"
-                say(
+                warn(
                     f"{self._name}: {datasets} left out of the events (profile {self.rules.name}), such as "
                     f"{thing.name}: {why}. see reduced.ndjson in DIR/push for the events"
                 )
             if self._choices.runs == "latest":
                 self.runs_left_out = index.choose_latest()
-                say(f"--runs latest leaves out {self.runs_left_out:,} runs that a later run of the same job follows")
+                warn(f"--runs latest leaves out {self.runs_left_out:,} runs that a later run of the same job follows")
             index.mark_delivered(delivered)
             self.again = index.send_again(delivered) if index.count_delivered() else []
             self.counts.events, self.counts.already_delivered = index.count(), index.count_delivered()
             if self.again:
-                say(f"{len(self.again):,} delivered events are sent again: events that come late belong before them")
+                warn(f"{len(self.again):,} delivered events are sent again: events that come late belong before them")
             self.moved = index.count_moved() if self.rules.keeps_versions else 0
             if self.moved:
-                say(
+                warn(
                     f"{self._name}: runs with another job than when they were delivered, since rows came late: "
                     f"{self.moved:,}. It keeps each at the job that it had first"
                 )
             self.sent_again = len(delivered.unfinished)
             if self.sent_again:
-                say(f"{self.sent_again:,} events were being sent when the last push ended; they may arrive twice")
+                warn(f"{self.sent_again:,} events were being sent when the last push ended; they may arrive twice")
             yield index
 
     def _left_out(self, event: Json) -> str | None:

@@ -119,11 +119,10 @@ FETCH.group(
 
 def _export(inputs: Sequence[str], *, config: Path | None, as_json: bool | None, **options: Any) -> int:
     from exporter.cli.configuration import load
-    from exporter.engines.export import continued, export
+    from exporter.engines.export import export
 
     lists = {name: list(options[name]) or None for name in ("query_history", "aggregate", "shapes", "forget_user")}
-    settings = continued(load({**options, **lists, "inputs": tuple(inputs)}, config))
-    warn(messages.advice(settings))
+    settings = load({**options, **lists, "inputs": tuple(inputs)}, config)
     progress = Progress()
 
     def warn_below(line: str) -> None:

@@ -54,13 +54,6 @@ def state_left(if_stopped: str) -> str:
     return f"{if_stopped}, and existing output is unchanged" if if_stopped else "there is no result"
 
 
-def advice(settings: Settings) -> list[str]:
-    """Warnings about settings that are allowed but seldom intended."""
-    from exporter.settings import advice as of_settings
-
-    return [line for line in (*settings.privacy.advice, of_settings(settings.account)) if line]
-
-
 def summary(report: Report, settings: Settings) -> str:
     """The summary of an export, with one number on each line, and the next commands."""
     is_update = report.made is not None

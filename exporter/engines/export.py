@@ -35,7 +35,7 @@ from exporter.publish.earlier import EarlierRuns, ExportInput, account_of, earli
 from exporter.publish.places import LocalPlace, Place
 from exporter.publish.publication import Publication
 from exporter.publish.report import Report, check_row_counts, refuse_too_few_rows, summarise
-from exporter.settings import DEFAULT_ACCOUNT, Settings
+from exporter.settings import DEFAULT_ACCOUNT, Settings, advice
 from exporter.system import private
 from exporter.system.progress import NoProgress, Progress
 
@@ -144,14 +144,19 @@ def export(
     settings: Settings, progress: Progress, say: Callable[[str], None] = lambda _: None, *, hints: bool = False
 ) -> Report:
     """Run the main job and return its report. An error leaves DIR unchanged; UsageError for wrong settings or input.
-    ``say``: receives warnings, such as about files of an earlier export that cannot be removed. ``hints``: whether it
-    receives a hint if Spark is not needed.
+    ``say``: receives warnings: before the work those about settings that are allowed but seldom intended, after it such
+    as about files of an earlier export that cannot be removed. ``hints``: whether it receives a hint if Spark is not
+    needed.
     """
     with private.made():
-        return _exported(continued(settings), progress, say, hints=hints)
+        settings = _continued(settings)
+        for line in (*settings.privacy.advice, advice(settings.account)):
+            if line:
+                say(line)
+        return _exported(settings, progress, say, hints=hints)
 
 
-def continued(settings: Settings) -> Settings:
+def _continued(settings: Settings) -> Settings:
     """The settings of an update, with the account of DIR if none is given; others are unchanged."""
     if not settings.update or settings.replace or settings.account != DEFAULT_ACCOUNT:
         return settings

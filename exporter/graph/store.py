@@ -7,7 +7,7 @@ not (``*.ttl.gz``).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -29,6 +29,7 @@ FORMATS: Final = {
 one is read.
 """
 
+_UNREAD: Final = tuple(f".{syntax.ending}" for syntax in SYNTAXES.values() if syntax.names_load)
 _MANIFEST: Final = "manifest.json"
 """The file by which a folder is one that export wrote; it has the settings."""
 
@@ -53,6 +54,7 @@ def graph_files(graph: Path) -> list[Path]:
     if not graph.exists():
         raise UsageError(f"{graph} does not exist. Give the folder that export wrote, or a folder or file of Turtle.")
     if graph.is_file():
+        _refuse_unread([graph])
         return [graph]
     if not _has_graph(graph):
         # Files such as the validation report are Turtle, too, but to ask them would deny all that is on record.
@@ -64,11 +66,22 @@ def graph_files(graph: Path) -> list[Path]:
     by_format = [compressed.find_files(folder, ending) for ending in FORMATS]
     files = next((paths for paths in by_format if paths), [])
     if not files:
+        _refuse_unread(path for ending in _UNREAD for path in compressed.find_files(folder, ending))
         raise UsageError(
             f"{folder} holds no Turtle files (*.ttl). Give the folder that export wrote, or a folder or file of Turtle."
         )
     path = graph / "export.ttl"  # what the graph is, beside it
     return [*files, path] if folder != graph and path.is_file() else files
+
+
+def _refuse_unread(paths: Iterable[Path]) -> None:
+    """Raises UsageError for files of a syntax that export writes and that is not read."""
+    for path in paths:
+        if compressed.syntax_of(path) in _UNREAD:
+            raise UsageError(
+                f"{path} is N-Quads, which stores load and this program does not read. Export the rows again with "
+                "--graph-format turtle,nquads, or give a folder or file of Turtle."
+            )
 
 
 def _has_graph(folder: Path) -> bool:

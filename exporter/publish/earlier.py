@@ -177,7 +177,7 @@ def runs(folder: Path) -> list[dict[str, Any]]:
         listed = document(text, list, what, folder)
     else:
         report = document(text, dict, what, folder)
-        listed = [{"run": 1, **{name: report.get(name) for name in ("version", *ROWS)}}]
+        listed = [{"run": 1, **{name: report.get(name) for name in ("at", "version", *ROWS)}}]
     if not listed or not all(isinstance(run, dict) and _is_counted(run) for run in listed):
         raise damaged(what, folder)
     return listed
@@ -220,7 +220,9 @@ def runs_as_text(listed: list[dict[str, Any]], in_quarantine: int) -> str:
     another number than the runs quarantined, each when it ran.
     """
     head = ("run", "at", *(name.replace("_", " ") for name in ROWS), "days written")
-    rows = [(str(run["run"]), run.get("at", "-"), *(f"{run[name]:,}" for name in ROWS), _days(run)) for run in listed]
+    rows = [
+        (str(run["run"]), str(run.get("at") or "-"), *(f"{run[name]:,}" for name in ROWS), _days(run)) for run in listed
+    ]
     sums = ("all", "", *(f"{sum(run[name] for run in listed):,}" for name in ROWS), "")
     widths = [max(len(row[column]) for row in (head, *rows, sums)) for column in range(len(head))]
     lines = [_line(row, widths) for row in (head, *rows, sums)]

@@ -46,6 +46,19 @@ def test_the_log_is_shown_with_its_sums(out: Path, capsys: pytest.CaptureFixture
     assert sums.split() == ["all", "5", "3", "1", "1"]
 
 
+@pytest.mark.parametrize("options", [[], ["--update"]])
+def test_each_run_has_its_time(options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """docs/interface.md, "exporter log": when. That of a run without ``--update`` is in its report."""
+    rows = exports.ndjson(ROWS, tmp_path / "rows.ndjson")
+    assert exports.export([rows], tmp_path / "out", *options) == 0
+    capsys.readouterr()
+    assert main(["log", str(tmp_path / "out"), "--json"]) == 0
+    (run,) = json.loads(capsys.readouterr().out)
+    assert run["at"] == exports.report(tmp_path / "out")["at"]
+    assert main(["log", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split()[:2] == ["1", run["at"]]
+
+
 def test_rows_that_contradict_those_of_an_earlier_run_are_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
