@@ -237,8 +237,8 @@ _SHORT: Final = 16 * 1024
 """Bytes of an encoded content. Longer ones are not cached: they would fill the memory."""
 _encoded: Final[Recent[bytes]] = Recent(CONTENTS)
 _read_content: Final = msgspec.msgpack.Decoder(Content).decode
-_decoded: Final = lru_cache(maxsize=1_000)(_read_content)
-"""Few are enough: queries of one statement are written one after the other."""
+_decoded: Final = lru_cache(maxsize=8_000)(_read_content)
+"""With 1,000, writing 200,000 rows took an eighth longer, though queries of one statement are written together."""
 
 
 def encoded(content: Content) -> bytes:

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from typing import Final, Generic, TypeVar
 
 Value = TypeVar("Value")
-CONTENTS: Final = 16_000
+CONTENTS: Final = 12_000
 """Contents for which a process caches what follows from them. All caches of contents have this size: a content that
 leaves one of them is another object when it comes back, and unknown to the others.
 """
