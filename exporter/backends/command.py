@@ -196,7 +196,10 @@ def deliver(
     """
     require_events(folder)
     settings = client()
-    pushes = [_Push(folder, choices, settings, backend, warn, sample, shows=shows) for backend in settings.backends]
+    pushes = [
+        _Push(folder, choices, settings, backend, warn=warn, sample=sample, shows=shows)
+        for backend in settings.backends
+    ]
     for backend_push in pushes if sample else ():
         with _logs_as_messages(backend_push.secrets, warn):
             backend_push.require_api()
@@ -215,15 +218,15 @@ def deliver(
 class _Push:
     """The push to one backend."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 - a push, and who hears of it
+    def __init__(  # noqa: PLR0913 - what is sent, where, and who hears of it; callers give the last three by name
         self,
         folder: Path,
         choices: PushOptions,
         settings: Client,
         backend: Backend,
+        *,
         warn: Warn,
         sample: int | None,
-        *,
         shows: bool,
     ) -> None:
         self._folder, self._choices, self._settings, self._backend = folder, choices, settings, backend

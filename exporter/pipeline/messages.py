@@ -234,7 +234,7 @@ class QueryRecord(Struct, array_like=True, gc=False):
 
 _NO_CONTENT: Final = Content()
 _SHORT: Final = 16 * 1024
-"""Bytes of an encoded content. Longer ones are not cached: they would fill the memory."""
+"""Bytes of an encoded content. What longer ones say is not cached: it would fill the memory."""
 _encoded: Final[Recent[bytes]] = Recent(CONTENTS)
 _read_content: Final = msgspec.msgpack.Decoder(Content).decode
 _decoded: Final = lru_cache(maxsize=8_000)(_read_content)

@@ -9,8 +9,8 @@ from typing import Final, Generic, TypeVar
 
 Value = TypeVar("Value")
 CONTENTS: Final = 12_000
-"""Contents for which a process caches what follows from them. All caches of contents have this size: a content that
-leaves one of them is another object when it comes back, and unknown to the others.
+"""Contents of rows for which a process caches what follows from them. All caches of what is extracted from rows have
+this size: a content that leaves the first of them is another object when it comes back, and unknown to the others.
 """
 LARGE: Final = 300
 """Large contents of which a process caches the same."""

@@ -359,7 +359,7 @@ def test_a_name_of_two_parts_is_one_in_a_schema_whatever_it_names(lists: dict[st
 
 
 @pytest.mark.parametrize(("member", "is_out"), [("target", False), ("targetName", True)])
-def test_a_text_of_two_parts_in_an_unknown_place(member: str, is_out: bool) -> None:  # noqa: FBT001 - a parameter of cases
+def test_a_text_of_two_parts_in_an_unknown_place(member: str, *, is_out: bool) -> None:
     """Nothing shows whether it is a name, or a file or a version, unless its member is called so."""
     for columns in (
         {"additional_properties": {member: "PAY.X"}},
