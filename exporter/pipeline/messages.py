@@ -238,7 +238,7 @@ _SHORT: Final = 16 * 1024
 _encoded: Final[Recent[bytes]] = Recent(CONTENTS)
 _read_content: Final = msgspec.msgpack.Decoder(Content).decode
 _decoded: Final = lru_cache(maxsize=8_000)(_read_content)
-"""On the local engine few would be enough. On Spark, writing 200,000 rows took longer with 1,000, in two runs of each."""
+"""Locally, few would be enough. On Spark, writing 200,000 rows took longer with 1,000, in two runs of each."""
 
 
 def encoded(content: Content) -> bytes:
