@@ -23,7 +23,7 @@ from exporter.openlineage.settings import HELPERS, OpenLineageSettings
 from exporter.privacy.filters import Privacy
 from exporter.system.files import KINDS as COMPRESSIONS
 
-HOW: Final = "in Snowflake, SELECT CURRENT_ORGANIZATION_NAME() || '-' || CURRENT_ACCOUNT_NAME() returns it"
+HOW: Final = "in Snowflake, SELECT CURRENT_ORGANIZATION_NAME() || '-' || CURRENT_ACCOUNT_NAME() returns the name"
 
 _scheme: Final = re.compile(r"\A(?:https?|snowflake)://")
 _host: Final = re.compile(r"(?:\.privatelink)?(?:\.snowflakecomputing\.(?:com|cn))?[:/]*\Z")
@@ -79,7 +79,7 @@ def advice(account: str) -> str | None:
     if account == UNNAMED_ACCOUNT:
         return (
             f"no --account was given, so all names begin with snowflake://{account}, and names of different accounts "
-            f"cannot be distinguished; {HOW}"
+            f"cannot be distinguished. Give ORG-ACCOUNT: {HOW}"
         )
     if "-" in account:
         return None

@@ -296,7 +296,7 @@ def _view(fetched: Fetched, folder: str) -> str:
     rows, same = fetched.rows[folder], fetched.same[folder]
     counted_again = f"; {counted(same, 'day')} asked for again, nothing new" if same else ""
     count = sum(rows.values())
-    return f"{count:>{_WIDTH},} row{'' if count == 1 else 's'} of {_days(rows) if rows else 'no day'}{counted_again}"
+    return f"{count:>{_WIDTH},} row{'' if count == 1 else 's'}{f' of {_days(rows)}' if rows else ''}{counted_again}"
 
 
 def _days(days: Collection[date]) -> str:

@@ -63,6 +63,8 @@ def graph_files(graph: Path) -> list[Path]:
             "give one of its files of Turtle."
         )
     folder = graph / "graph" if (graph / "graph").is_dir() else graph
+    if folder == graph:
+        _refuse_exports_in(graph)
     by_format = [compressed.find_files(folder, ending) for ending in FORMATS]
     files = next((paths for paths in by_format if paths), [])
     if not files:
@@ -72,6 +74,16 @@ def graph_files(graph: Path) -> list[Path]:
         )
     path = graph / "export.ttl"  # what the graph is, beside it
     return [*files, path] if folder != graph and path.is_file() else files
+
+
+def _refuse_exports_in(folder: Path) -> None:
+    """Raises UsageError for a folder with exports in it. Their manifests would not be looked at, their reports would
+    count as what is on record, and what an export forgets would stay in a store beside the folder.
+    """
+    exports = sorted(path.parent for path in folder.glob(f"*/{_MANIFEST}") if (path.parent / "graph").is_dir())
+    if exports:
+        more = f", one of {len(exports)} in it" if exports[1:] else ""
+        raise UsageError(f"{folder} is not an export, and has exports in it. Give {exports[0]}{more}.")
 
 
 def _refuse_unread(paths: Iterable[Path]) -> None:

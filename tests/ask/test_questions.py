@@ -456,6 +456,21 @@ def test_a_folder_of_an_export_and_one_of_turtle_are_read_alike(tmp_path: Path) 
     assert len(load(tmp_path)) == len(load(tmp_path / "graph")) == len(load(VALID))
 
 
+def test_a_folder_with_exports_in_it_is_refused_with_their_names(tmp_path: Path) -> None:
+    """Their reports would count as what is on record, and what one forgets would stay in a store beside the folder."""
+    for name in ("lineage", "other"):
+        (tmp_path / name / "graph").mkdir(parents=True)
+        (tmp_path / name / "graph" / "part-0.ttl").write_bytes(VALID.read_bytes())
+    assert len(load(tmp_path)) == len(load(VALID)), "folders of Turtle"
+    (tmp_path / "other" / "manifest.json").write_text("{}")
+    with pytest.raises(UsageError, match=f"is not an export, and has exports in it. Give {tmp_path}/other\\.$"):
+        load(tmp_path)
+    (tmp_path / "lineage" / "manifest.json").write_text("{}")
+    with pytest.raises(UsageError, match=f"Give {tmp_path}/lineage, one of 2 in it\\.$"):
+        load(tmp_path)
+    assert len(load(tmp_path / "other")) == len(load(VALID))
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [

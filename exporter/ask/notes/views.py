@@ -294,9 +294,9 @@ def _downward(asked: Asked, period: _Period) -> Iterator[str]:
             )
     elif over := _not_followed(asked, whole, answered, period):
         yield (
-            f"Over what the data went to, and not in the answer: {_listed(asked, over)}. Data is followed through "
-            "views and streams from what was asked for and from columns, not from objects that are known as a whole "
-            "alone. downstream-users has who reads these."
+            f"Over what the data went to, and not in the answer: {_listed(asked, over)}. These are over "
+            "objects of which only the whole is known (known_by OBJECT), and data is not followed on from there. "
+            "downstream-users has who reads these."
         )
 
 
