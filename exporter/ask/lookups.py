@@ -102,6 +102,15 @@ class Lookups(Triples):
                 return True
         return not is_named
 
+    def users(self, name: str) -> Iterator[str]:
+        """The users of a name as a parameter has it: in any letter case, or in quotes as Snowflake stores it."""
+        if name.startswith('"'):
+            yield from self.with_text("ah:userName", name.removeprefix('"').removesuffix('"').replace('""', '"'))
+            return
+        for node in self.with_text("ah:matchName", match_name(name)):
+            if any(self.objects(node, "ah:userName")):
+                yield node
+
     def account_of(self, thing: str) -> str:
         """The name of the account of an object."""
         place = account_part(thing, has_id=self.text(thing, "ah:objectId") is not None)

@@ -145,9 +145,7 @@ def _has(graph: Lookups, kind: str, value: str) -> bool:
         return any(graph.with_text("ah:queryId", value))
     if kind == "agent":
         return any(match_name(value) == (text if '"' in text else text.upper()) for text in graph.every("ah:agentName"))
-    if value.startswith('"'):  # as Snowflake stores it
-        return any(graph.with_text("ah:userName", value.removeprefix('"').removesuffix('"').replace('""', '"')))
-    return any(any(graph.objects(node, "ah:userName")) for node in graph.with_text("ah:matchName", match_name(value)))
+    return any(graph.users(value))
 
 
 def _other_names_of_agent(graph: Lookups, name: str) -> list[str]:

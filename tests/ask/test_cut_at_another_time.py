@@ -110,3 +110,16 @@ def test_an_empty_answer_does_not_say_more_than_the_rows(lacking: str, tmp_path:
     told = notes(lacking, 8, "unmasked-reads", tmp_path, object_name="D.S.B", **LATE)
     assert "No row shows a masking policy on a column of D.S.B" in told
     assert ("does not apply" in told) == (lacking == "reads")
+
+
+@pytest.mark.parametrize(("question", "lacking"), [("user-history", "reads"), ("policy-access", "policies")])
+@pytest.mark.parametrize(("user", "is_of_user"), [("eva", True), ('"EVA"', True), ('"eva"', False), ("BOB", False)])
+def test_a_user_is_never_cut_so_others_have_no_part_in_the_answer(
+    question: str, lacking: str, user: str, *, is_of_user: bool, tmp_path: Path
+) -> None:
+    """docs/input.md: Snowflake always keeps the id, the time and the user."""
+    rows = [row(1, **LACKING[lacking], user_name="EVA"), read(2, A, "C") | {"user_name": "BOB"}]
+    assert exports.export([exports.ndjson(rows, tmp_path / "rows.ndjson")], tmp_path / "out", "--outputs", "graph") == 0
+    graph = load(tmp_path / "out")
+    assert is_told(" ".join(ask(graph, find(question), {}).notes))
+    assert is_told(" ".join(ask(graph, find(question), {"user_name": user}).notes)) == is_of_user

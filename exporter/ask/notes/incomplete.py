@@ -74,7 +74,7 @@ def incomplete_queries(asked: Asked) -> Iterator[str]:
         for place, needs in ((place, needs & asks_for) for place, needs in _NEEDED_BY.items() if needs & asks_for):
             for reason in (*reasons, *(_unnamed_reasons(asked, place) if UNNAMED in reasons else ())):
                 for query in _lacking(asked, place, reason):
-                    if _is_asked_for(asked, query, needs):
+                    if _is_asked_for(asked, query, needs) and (place == _DDL or _is_of_users(asked, query)):
                         queries.add(query)
                         lacking.add(place)
         if queries:
@@ -155,6 +155,15 @@ def _is_asked_for(asked: Asked, query: str, needs: AbstractSet[str] = frozenset(
     is_after = asked.until is not None and min(times, default=asked.until) > asked.until
     counts_before, counts_after = (bool(needs & at.get(asked.name, frozenset())) for at in (_BEFORE, _AFTER))
     return (not is_before or counts_before or _is_bridged(asked)) and (not is_after or counts_after)
+
+
+def _is_of_users(asked: Asked, query: str) -> bool:
+    """Whether the query is of a user that is asked for, if any is. A user is never cut, so what another one read or had
+    enforced is not in the answer.
+    """
+    graph, names = asked.graph, asked.values("user_name")
+    users = set(graph.objects(query, "prov:wasAssociatedWith"))
+    return not names or any(not users.isdisjoint(graph.users(name)) for name in names)
 
 
 def _times(asked: Asked, query: str) -> list[datetime]:
