@@ -208,6 +208,14 @@ def as_parents(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]
             yield Message(To.QUERY, query_id, AT_RANK[QueryRank.JOB], encode((account, name)))
 
 
+def as_refused(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+    """That the shapes refused queries when their day was made before: see :func:`as_parents`."""
+    for message in messages:
+        if message.order[0] == QueryRank.QUARANTINED:
+            account, _query_id, _reason = decode(message.body)
+            yield message._replace(order=AT_RANK[QueryRank.REFUSED], body=encode(account))
+
+
 def as_before(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """The same messages, as those of the day when it was made before."""
     for message in messages:

@@ -7,11 +7,13 @@ inconsistent. A DIR made without ``--update`` is refused, because it does not co
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from exporter.errors import UsageError
+from exporter.graph.shapes.reading import digest_of
 from exporter.graph.terms import SYNTAXES
 from exporter.publish.manifest import refuse_incomplete
 from exporter.system import files
@@ -49,12 +51,14 @@ _DECISIVE_SETTINGS: Final = (
 @dataclass(frozen=True)
 class EarlierRuns:
     """``runs``: the entries of :func:`exporter.publish.report.log`, oldest first. ``days``: all days of DIR, each with
-    the later days for which it has open messages. ``bytes``: size of the state on disk.
+    the later days for which it has open messages. ``bytes``: size of the state on disk. ``has_other_shapes``: whether
+    DIR was made with other shapes of the user than this run has.
     """
 
     runs: tuple[dict[str, Any], ...] = ()
     days: dict[str, list[str]] = field(default_factory=dict)
     bytes: int = 0
+    has_other_shapes: bool = False
 
     @property
     def run(self) -> int:
@@ -91,7 +95,7 @@ def earlier_runs(place: Place, settings: Settings) -> EarlierRuns:
         )
     _check(place.shown, manifest, settings)
     state = sum(file["bytes"] for file in manifest["files"] if file["path"].startswith(f"{STATE}/"))
-    return EarlierRuns(tuple(log), log[-1]["days"], state)
+    return EarlierRuns(tuple(log), log[-1]["days"], state, _has_other_shapes(place.shown, manifest, settings))
 
 
 def account_of(place: Place) -> str | None:
@@ -157,6 +161,35 @@ def _check(shown: str, manifest: dict[str, Any], settings: Settings) -> None:
                 f"{_setting_text(present[name])}: the new content would not fit the old; {advice}, or give another "
                 "--out"
             )
+
+
+SHAPES: Final = "shapes_sha256"
+"""The key of :func:`shapes_digest` in the manifest. The paths of the shapes are among its settings."""
+
+
+def shapes_digest(settings: Settings) -> str | None:
+    """A digest of the content of the user's shapes, wherever their files are; None without shapes that are applied."""
+    if not settings.shapes or not settings.validate:
+        return None
+    return digest_of(map(Path, settings.shapes))
+
+
+def _has_other_shapes(shown: str, manifest: dict[str, Any], settings: Settings) -> bool:
+    """Whether DIR was made with other shapes of the user. Former versions of the program kept only their paths: such a
+    DIR counts as made with others. Raises UsageError if this run has none: what they refused would be published.
+    """
+    former = manifest["settings"]
+    paths = (former.get("shapes") or []) if former.get("validate", True) else []
+    before, now = manifest.get(SHAPES, "unknown" if paths else None), shapes_digest(settings)
+    if before is not None and now is None:
+        names = " ".join(f"--shapes {shlex.quote(str(path))}" for path in paths) or "--shapes"
+        advice = "leave out --no-validate" if settings.shapes else f"give {names}, or others with --shapes"
+        raise UsageError(
+            f"{shown}: was made with shapes of your own ({', '.join(map(str, paths))}), and this run has none: what "
+            f"they refused would be published; {advice}. To do without shapes, make DIR again with all rows, --update "
+            "and --replace. Nothing was changed"
+        )
+    return before != now
 
 
 def _setting_text(value: Any) -> str:
