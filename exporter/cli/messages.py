@@ -56,12 +56,11 @@ def state_left(if_stopped: str) -> str:
 
 def summary(report: Report, settings: Settings) -> str:
     """The summary of an export, with one number on each line, and the next commands."""
-    is_update = report.made is not None
     counts = [
         ("rows in", report.rows_in, ""),
         *_left_out(report),
         ("exported", report.exported, _of_rows(report)),
-        ("duplicates", report.duplicates, f"exact copies{', also of rows that DIR had' if is_update else ''}, dropped"),
+        ("duplicates", report.duplicates, _copies(report)),
         ("quarantined", report.quarantined, f"see {report.out}/quarantine" if report.quarantined else ""),
         *_of_other_shapes(report),
         ("events", report.events, _written(report, settings, "events")),
@@ -77,6 +76,14 @@ def summary(report: Report, settings: Settings) -> str:
     written = [f"Written to {report.out} at {_minute(report.at)} UTC", *_next(settings)]
     end = ["Nothing was written: this was a dry run."] if settings.dry_run else written
     return "\n".join(map(visible, [*_skipped(report), *lines, *_doubtful(report), "", *end]))
+
+
+def _copies(report: Report) -> str:
+    """What the duplicates are, and which of them stay in quarantine: to give them again is not to mend them."""
+    also = "" if report.made is None else ", also of rows that DIR had"
+    stay = report.stay_quarantined
+    held = f"; {stay:,} of them {'stays' if stay == 1 else 'stay'} in quarantine: exporter quarantine" if stay else ""
+    return f"exact copies{also}, dropped{held}"
 
 
 def _of_rows(report: Report) -> str:

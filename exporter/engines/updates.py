@@ -26,6 +26,7 @@ from exporter.pipeline.quarantine import number_lines
 from exporter.pipeline.rounds import EarlierDays, Engine, NotByDay
 from exporter.pipeline.texts import texts_of
 from exporter.pipeline.updates import (
+    AGAIN,
     CHILDREN,
     DAY,
     INDEX,
@@ -34,11 +35,13 @@ from exporter.pipeline.updates import (
     OPEN_DAY,
     as_before,
     as_context,
+    as_held,
     as_parents,
     as_refused,
     asks_for_context,
     assign_days,
     compare_parents,
+    count_held,
     end_of,
     forget_rows,
     look_up,
@@ -101,7 +104,7 @@ class Update(Generic[Messages]):
         store, done, earlier = self.store, self.done, self.export_input.earlier.days
         done.days = dict(earlier)
         with self.progress.stage("date"):
-            done.new = self._dated(self.engine.persist(read, "read"))
+            done.new, dated = self._dated(self.engine.persist(read, "read"))
         if done.is_anew:
             earlier = {}
         again = {*done.new, *(earlier if self.export_input.earlier.has_other_shapes else ())}
@@ -116,6 +119,7 @@ class Update(Generic[Messages]):
         must = {day for day in todo if any(first_of(name) <= day <= last_of(name) for name in together)}
         affected = Affected(self.engine, store, self.job, earlier, {*again, *ending, *must})
         self._make(todo, sorted({*stay, *todo}), affected)
+        self._count_held(dated)
         self._publish_things()
         if self.export_input.changes:
             self._write_changes()
@@ -203,9 +207,18 @@ class Update(Generic[Messages]):
             for numbers in _old(store.alone() if self.export_input.changes else []):
                 store.join_changes(numbers)
 
-    def _dated(self, read: Messages) -> dict[str, int]:
-        """Store the new rows under their days. Returns their number by day. If rows are removed or move to another day,
-        the rows of all runs are stored again.
+    def _count_held(self, dated: Messages) -> None:
+        """Count the given rows that are in quarantine already, and stay there, among the duplicates."""
+        engine, store, done = self.engine, self.store, self.done
+        if done.counts.numbers["duplicates"]:
+            again = engine.filter(dated, [AGAIN])
+            refused = engine.map(store.load_of(_named(_PARENTS, done.days), [To.QUERY], [again]), as_held, self.job)
+            held = engine.persist(engine.shuffle([again, refused], count_held, self.job), "held")
+            done.counts.join(engine.counts(held))
+
+    def _dated(self, read: Messages) -> tuple[dict[str, int], Messages]:
+        """Store the new rows under their days. Returns their number by day, and what was stored. If rows are removed or
+        move to another day, the rows of all runs are stored again.
         """
         engine, store, job, done = self.engine, self.store, self.job, self.done
         runs = store.names_before(_ROWS)
@@ -218,7 +231,7 @@ class Update(Generic[Messages]):
             known = engine.map(store.load(runs, [*done.days, LINES]), to_queries, job)
             if job.forget_asked:
                 users = engine.persist(engine.map(known, look_up, job), "users")
-                job = replace(job, forget_users=resolved(engine.counts(users).numbers, job))
+                job = replace(job, forget_users=resolved(engine.counts(users).numbers, job, store.shown))
             stays = engine.persist(engine.shuffle([known], forget_rows, job), "stays")
             dated = engine.persist(engine.shuffle([read, stays], assign_days, job), "dated-anew")
             counts = engine.counts(dated)
@@ -236,7 +249,7 @@ class Update(Generic[Messages]):
                 store.publish(stored, "unreadable", f"run={job.run:05d}")
         if not job.forgets:
             store.carry(["quarantine/run=*"])
-        return new
+        return new, dated
 
 
 def _old(alone: list[T]) -> Iterator[list[T]]:

@@ -86,6 +86,10 @@ _INDEXED: Final = 9
 """The rank of an index entry among the messages to a query."""
 _BEFORE: Final = 8
 """The rank of a message of :func:`as_parents` from when the day was made before."""
+AGAIN: Final = "again"
+"""The receiver that counts the rows of a query that DIR has already."""
+HELD: Final = "held_again"
+"""Name of a count: those of queries that the shapes refuse."""
 DAY, MOVED, CHILDREN = "day ", "moved", "children "
 """Names of counts: new rows by day; queries whose day changes; days with children whose parents have changed."""
 _row: Final = msgspec.msgpack.Decoder(tuple[Any, str]).decode
@@ -121,6 +125,8 @@ def _of_query(query_id: str, group: Iterator[Message], job: ExportJob, counts: C
     doubled = sum(message.order[0] == QueryRank.ROW for message in messages) - len(rows)
     counts.numbers["duplicates"] += doubled
     counts.numbers["aggregate_duplicates"] += doubled * is_id(query_id)
+    if doubled and known.day is not None:
+        yield Message(AGAIN, query_id, AT_RANK[1], encode(doubled))
     if rows:
         read = [read_line(_row(message.body)[1]) for message, _ in rows]
         each = [row for row in read if isinstance(row, Row)]
@@ -216,6 +222,26 @@ def as_refused(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
             yield message._replace(order=AT_RANK[QueryRank.REFUSED], body=encode(account))
 
 
+def as_held(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+    """That the shapes refuse queries, for :func:`count_held`: see :func:`as_parents`."""
+    for message in messages:
+        if message.order[0] == QueryRank.QUARANTINED:
+            yield Message(AGAIN, message.key, AT_RANK[0], b"")
+
+
+def count_held(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+    """Count the rows that DIR has already, and whose queries the shapes refuse."""
+    counts = Counts()
+    for _to, group in groupby(messages, by_receiver):
+        is_held = False
+        for message in group:
+            if not message.body:
+                is_held = True
+            elif is_held:
+                counts.numbers[HELD] += decode(message.body)
+    yield counts.message()
+
+
 def as_before(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """The same messages, as those of the day when it was made before."""
     for message in messages:
@@ -265,9 +291,9 @@ def look_up(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     yield counts.message()
 
 
-def resolved(counts: Iterable[str], job: ExportJob) -> tuple[str, ...]:
+def resolved(counts: Iterable[str], job: ExportJob, shown: str) -> tuple[str, ...]:
     """The users to forget, from the names of the counts of :func:`look_up`. Raises RefusedError, with the most similar
-    users, if DIR does not have one of them.
+    users, if DIR (``shown``) does not have one of them.
     """
     names = list(counts)
     texts, missing = list[str](), list[str]()
@@ -284,8 +310,8 @@ def resolved(counts: Iterable[str], job: ExportJob) -> tuple[str, ...]:
         hidden = any(asked.others for asked in job.forget_asked)
         unknown = "; with pseudonyms the letter case of other names has to be as in the rows" if hidden else ""
         raise RefusedError(
-            f"forget_user: DIR has no rows of {'; '.join(missing)}. Nothing was changed. Letter case counts only in "
-            f"quotes: jsmith is the user JSMITH, '\"jsmith\"' the user jsmith{unknown}"
+            f"--forget-user: {shown} has no rows of {'; '.join(missing)}. Nothing was changed. Letter case counts "
+            f"only in quotes: jsmith is the user JSMITH, '\"jsmith\"' the user jsmith{unknown}"
         )
     return tuple(sorted(set(texts)))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -155,12 +156,7 @@ def _check(shown: str, manifest: dict[str, Any], settings: Settings) -> None:
         )
     for name in _DECISIVE_SETTINGS:
         if json.dumps(former.get(name), sort_keys=True) != json.dumps(present[name], sort_keys=True, default=list):
-            advice = "leave out --account, then it is that of DIR" if name == "account" else f"give the same {name}"
-            raise UsageError(
-                f"{shown}: was made with {name} {_setting_text(former.get(name))}, but now it is "
-                f"{_setting_text(present[name])}: the new content would not fit the old; {advice}, or give another "
-                "--out"
-            )
+            raise UsageError(f"{shown}: {_other_setting(name, former.get(name), present[name])}")
 
 
 SHAPES: Final = "shapes_sha256"
@@ -192,7 +188,24 @@ def _has_other_shapes(shown: str, manifest: dict[str, Any], settings: Settings) 
     return before != now
 
 
+def _other_setting(name: str, former: Any, present: Any) -> str:
+    """That a setting is not that of DIR, and what to do. None: the setting was not given."""
+    if former is None:
+        return (
+            f"was made without {name}, and this run has {name}: what DIR has would stay as it is; leave that out, or "
+            "export all rows to a new folder"
+        )
+    advice = "leave out --account, then it is that of DIR" if name == "account" else f"give the same {name}"
+    now = "this run has none" if present is None else f"now it is {_setting_text(present)}"
+    return (
+        f"was made with {name} {_setting_text(former)}, but {now}: the new content would not fit the old; {advice}, or "
+        "export all rows to a new folder"
+    )
+
+
 def _setting_text(value: Any) -> str:
+    if isinstance(value, dict) and value.keys() == {"key", "keep"}:
+        return f"of the key {value['key']}, without those of {', '.join(value['keep']) or 'nobody'}"
     return json.dumps(value, default=list) if isinstance(value, dict | list | tuple) else str(value)
 
 
@@ -233,13 +246,34 @@ def quarantined_rows(folder: Path) -> int:
     return rows
 
 
-def quarantine_forgotten(listed: list[dict[str, Any]]) -> str:
-    """A sentence that a forgetting run removed quarantined rows; empty if none did. ``listed``: :func:`runs`."""
-    last = max((place for place, run in enumerate(listed) if run.get("forgotten")), default=0)
-    if not any(run["quarantined"] for run in listed[:last]):
-        return ""
-    run = listed[last]["run"]
-    return f"Run {run} forgot a user or days, and so removed the rows that earlier runs could not read."
+def left_quarantine(listed: list[dict[str, Any]]) -> str:
+    """Sentences that a forgetting run, or one with other shapes, took rows out of quarantine; empty if none did.
+    ``listed``: :func:`runs`.
+    """
+    texts, before = list[str](), 0
+    for run in listed:
+        if run.get("forgotten") and before:
+            texts.append(
+                f"Run {run['run']} forgot a user or days: it removed from quarantine what earlier runs could not read, "
+                "and what it forgot."
+            )
+        if back := (run.get("other_shapes") or {}).get("exported", 0):
+            queries = counted(back, "query", "queries")
+            texts.append(f"Run {run['run']} had other shapes, and exported {queries} that were refused before.")
+        before += run["quarantined"]
+    return " ".join(texts)
+
+
+def _changed_before(run: dict[str, Any]) -> Iterator[str]:
+    """What a run changed of what earlier ones did, which still count it as it was."""
+    if forgotten := run.get("forgotten"):
+        queries, rows = counted(forgotten["queries"], "query", "queries"), counted(forgotten["rows"], "row")
+        yield f"Run {run['run']} forgot {queries} of earlier runs ({rows}), which these still count."
+    if others := run.get("other_shapes"):
+        yield (
+            f"Run {run['run']} had other shapes: of the queries of earlier runs, {others['quarantined']:,} are refused "
+            f"since then, and {others['exported']:,} that were refused are exported."
+        )
 
 
 def no_export(folder: Path) -> UsageError:
@@ -259,9 +293,10 @@ def runs_as_text(listed: list[dict[str, Any]], in_quarantine: int) -> str:
     sums = ("all", "", *(f"{sum(run[name] for run in listed):,}" for name in ROWS), "")
     widths = [max(len(row[column]) for row in (head, *rows, sums)) for column in range(len(head))]
     lines = [_line(row, widths) for row in (head, *rows, sums)]
+    lines += [text for run in listed for text in _changed_before(run)]
     if in_quarantine != sum(run["quarantined"] for run in listed):
-        forgotten = quarantine_forgotten(listed)
-        why = f". {forgotten}" if forgotten else ": later rows can change what becomes of a query."
+        left = left_quarantine(listed)
+        why = f". {left}" if left else ": later rows or other shapes can change what becomes of a query."
         lines.append(f"{counted(in_quarantine, 'row is', 'rows are')} in quarantine now{why}")
     return "\n".join(lines)
 

@@ -23,6 +23,7 @@ from exporter.input.times import iso, parse_time
 from exporter.pipeline.extract import NOT_REFUSED, NOW_REFUSED
 from exporter.pipeline.outcome import LIMIT, Outcome
 from exporter.pipeline.texts import checks
+from exporter.pipeline.updates import HELD
 from exporter.privacy.filters import Filters
 from exporter.privacy.screen import LEFT_OUT
 from exporter.publish.earlier import FORM, LOG, ROWS, SHAPES, STATE, EarlierRuns, shapes_digest
@@ -58,6 +59,7 @@ class Report:
     ``queries`` that were removed from DIR, and the ``files`` that were made again without them; None if nothing was to
     be removed. ``other_shapes``: of an update with other shapes than DIR was made with, how many queries of earlier
     runs are ``quarantined`` now and were not, and how many were and are ``exported`` now; otherwise None.
+    ``stay_quarantined``: the duplicates of rows that an update keeps in quarantine because the shapes refuse them.
     """
 
     rows_in: int
@@ -88,6 +90,7 @@ class Report:
     made: list[str] | None = None
     forgotten: dict[str, int] | None = None
     other_shapes: dict[str, int] | None = None
+    stay_quarantined: int | None = None
 
     def json(self) -> str:
         """The report as JSON, as ``--json`` prints it."""
@@ -155,6 +158,7 @@ def summarise(  # noqa: PLR0913, PLR0917 - the parts of a report
     )
     if settings.update:
         report = replace(report, new=outcome.new, new_queries=numbers["new_queries"], made=outcome.made)
+        report = replace(report, stay_quarantined=numbers[HELD])
     if earlier.has_other_shapes:
         changed = {"quarantined": numbers[NOW_REFUSED], "exported": numbers[NOT_REFUSED]}
         report = replace(report, other_shapes=changed)

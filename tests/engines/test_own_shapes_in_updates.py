@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from exporter.cli import main
 from tests import exports
 from tests.engines.test_updates import Drawn, applied, at, line, triples
 
@@ -190,6 +191,51 @@ def test_a_dir_of_an_earlier_build_counts_as_made_with_other_shapes(tmp_path: Pa
     of_earlier_build(plain)
     assert given(LATE, plain, "--update") == 0
     assert exports.report(plain)["made"] == ["2026-03-03"]
+
+
+def test_what_is_given_again_stays_in_quarantine_and_the_summary_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two of these rows are in quarantine; others of DIR are given again, too."""
+    own, out = ["--shapes", shapes(tmp_path / "rules.ttl", 10)], tmp_path / "out"
+    given(FIRST, out, "--update", *own)
+    capsys.readouterr()
+    assert main(["quarantine", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "2 rows could be read and are kept in the output" in said
+    assert "export rows.ndjson" not in said
+    exports.export([exports.ndjson(FIRST, tmp_path / "again.ndjson")], out, "--update", *own)
+    (told,) = [one for one in capsys.readouterr().out.splitlines() if one.startswith("  duplicates")]
+    assert told.split()[1] == "4"
+    assert told.endswith("dropped; 2 of them stay in quarantine: exporter quarantine")
+    assert exports.report(out)["stay_quarantined"] == 2
+    exports.export([exports.ndjson(FIRST[:1], tmp_path / "again.ndjson")], out, "--update", *own)
+    assert "in quarantine" not in capsys.readouterr().out
+
+
+def test_the_quarantine_of_an_export_without_updates_gives_no_advice_that_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    given(FIRST, out, "--shapes", shapes(tmp_path / "rules.ttl", 10))
+    capsys.readouterr()
+    assert main(["quarantine", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "was made without --update" in said
+    assert "export all rows again with --replace" in said
+
+
+def test_the_log_says_what_other_shapes_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    for most in (10, 30):
+        given(FIRST, out, "--update", "--shapes", shapes(tmp_path / "rules.ttl", most))
+    capsys.readouterr()
+    assert main(["log", str(out)]) == 0
+    *_, told, last = capsys.readouterr().out.splitlines()
+    assert told.startswith("Run 2 had other shapes: of the queries of earlier runs, 0 are refused since then, and 2 ")
+    assert last.startswith("0 rows are in quarantine now. Run 2 had other shapes, and exported 2 queries")
+    assert main(["quarantine", str(out)]) == 0
+    assert capsys.readouterr().out.startswith("Nothing is in quarantine. Run 2 had other shapes")
 
 
 def timed(drawn: Drawn, rng: Random) -> Drawn:
