@@ -82,7 +82,7 @@ def _copies(report: Report) -> str:
     """What the duplicates are, and which of them stay in quarantine: to give them again is not to mend them."""
     also = "" if report.made is None else ", also of rows that DIR had"
     stay = report.stay_quarantined
-    held = f"; {stay:,} of them {'stays' if stay == 1 else 'stay'} in quarantine: exporter quarantine" if stay else ""
+    held = f"; {stay:,} of them in quarantine, and stay there: exporter quarantine" if stay else ""
     return f"exact copies{also}, dropped{held}"
 
 
@@ -135,7 +135,7 @@ def _days(report: Report) -> Iterator[_Count]:
     more, others = len(new) - len(days), len(report.made) - len(new)
     days += [f"{more:,} more"] if more else []
     if report.other_shapes is not None:
-        days.append(f"all days of {report.out} since the shapes are others")
+        days.append(f"{'and all others' if days else 'all'}, since the shapes are others")
     elif others and new:
         days.append(f"{counted(others, 'later day', 'later days')} that follow from them")
     of_days = _of_queries(report, f", {_old_and_new(report)}") if report.made else "none, since no row is new"
@@ -159,7 +159,7 @@ def _of_other_shapes(report: Report) -> Iterator[_Count]:
         yield (
             "other shapes",
             refused,
-            f"{queries} of earlier runs that they refuse now; {back:,} that were refused before are exported now",
+            f"{queries} of earlier runs that they refuse now; {back:,} refused before, and exported now",
         )
 
 

@@ -258,8 +258,8 @@ def left_quarantine(listed: list[dict[str, Any]]) -> str:
                 "and what it forgot."
             )
         if back := (run.get("other_shapes") or {}).get("exported", 0):
-            queries = counted(back, "query", "queries")
-            texts.append(f"Run {run['run']} had other shapes, and exported {queries} that were refused before.")
+            queries = counted(back, "query that was", "queries that were")
+            texts.append(f"Run {run['run']} had other shapes, and exported {queries} refused before.")
         before += run["quarantined"]
     return " ".join(texts)
 
@@ -271,8 +271,8 @@ def _changed_before(run: dict[str, Any]) -> Iterator[str]:
         yield f"Run {run['run']} forgot {queries} of earlier runs ({rows}), which these still count."
     if others := run.get("other_shapes"):
         yield (
-            f"Run {run['run']} had other shapes: of the queries of earlier runs, {others['quarantined']:,} are refused "
-            f"since then, and {others['exported']:,} that were refused are exported."
+            f"Run {run['run']} had other shapes. Queries of earlier runs that are refused since then: "
+            f"{others['quarantined']:,}; that were refused, and are exported: {others['exported']:,}."
         )
 
 
@@ -295,7 +295,7 @@ def runs_as_text(listed: list[dict[str, Any]], in_quarantine: int) -> str:
     lines = [_line(row, widths) for row in (head, *rows, sums)]
     lines += [text for run in listed for text in _changed_before(run)]
     if in_quarantine != sum(run["quarantined"] for run in listed):
-        left = left_quarantine(listed)
+        left = left_quarantine([{**run, "other_shapes": None} for run in listed])  # a line above says it
         why = f". {left}" if left else ": later rows or other shapes can change what becomes of a query."
         lines.append(f"{counted(in_quarantine, 'row is', 'rows are')} in quarantine now{why}")
     return "\n".join(lines)

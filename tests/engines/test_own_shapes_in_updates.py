@@ -135,13 +135,13 @@ def test_with_other_shapes_all_days_are_made_again(
     if refused is None:  # the same content in another file
         assert report["made"] == ["2026-03-03"]
         assert report["other_shapes"] is None
-        assert "shapes are others" not in said
+        assert "since the shapes" not in said
         return
     assert report["made"] == list(DAYS)
     assert report["other_shapes"] == {"quarantined": refused, "exported": back}
     (told,) = [one for one in said.splitlines() if one.startswith("  other shapes")]
     assert told.split()[2] == str(refused)
-    assert f"; {back} that were refused before are exported now" in told
+    assert f"; {back} refused before, and exported now" in told
     assert "follow from them" not in said
 
 
@@ -207,7 +207,7 @@ def test_what_is_given_again_stays_in_quarantine_and_the_summary_says_so(
     exports.export([exports.ndjson(FIRST, tmp_path / "again.ndjson")], out, "--update", *own)
     (told,) = [one for one in capsys.readouterr().out.splitlines() if one.startswith("  duplicates")]
     assert told.split()[1] == "4"
-    assert told.endswith("dropped; 2 of them stay in quarantine: exporter quarantine")
+    assert told.endswith("dropped; 2 of them in quarantine, and stay there: exporter quarantine")
     assert exports.report(out)["stay_quarantined"] == 2
     exports.export([exports.ndjson(FIRST[:1], tmp_path / "again.ndjson")], out, "--update", *own)
     assert "in quarantine" not in capsys.readouterr().out
@@ -232,8 +232,9 @@ def test_the_log_says_what_other_shapes_changed(tmp_path: Path, capsys: pytest.C
     capsys.readouterr()
     assert main(["log", str(out)]) == 0
     *_, told, last = capsys.readouterr().out.splitlines()
-    assert told.startswith("Run 2 had other shapes: of the queries of earlier runs, 0 are refused since then, and 2 ")
-    assert last.startswith("0 rows are in quarantine now. Run 2 had other shapes, and exported 2 queries")
+    assert told.startswith("Run 2 had other shapes. Queries of earlier runs that are refused since then: 0; that were")
+    assert told.endswith("exported: 2.")
+    assert last.startswith("0 rows are in quarantine now")
     assert main(["quarantine", str(out)]) == 0
     assert capsys.readouterr().out.startswith("Nothing is in quarantine. Run 2 had other shapes")
 
