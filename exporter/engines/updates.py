@@ -32,6 +32,7 @@ from exporter.pipeline.updates import (
     INDEX,
     LINES,
     MOVED,
+    OF_SEVERAL,
     OPEN_DAY,
     as_before,
     as_context,
@@ -212,8 +213,12 @@ class Update(Generic[Messages]):
         engine, store, done = self.engine, self.store, self.done
         if done.counts.numbers["duplicates"]:
             again = engine.filter(dated, [AGAIN])
-            refused = engine.map(store.load_of(_named(_PARENTS, done.days), [To.QUERY], [again]), as_held, self.job)
-            held = engine.persist(engine.shuffle([again, refused], count_held, self.job), "held")
+            known = [store.load_of(_named(_PARENTS, done.days), [To.QUERY], [again])]
+            if done.counts.numbers[OF_SEVERAL]:
+                several = engine.filter(dated, [OF_SEVERAL])
+                known.append(store.load_of(store.names(_ROWS), sorted(done.days), [several]))
+            each = [engine.map(messages, as_held, self.job) for messages in known]
+            held = engine.persist(engine.shuffle([again, *each], count_held, self.job), "held")
             done.counts.join(engine.counts(held))
 
     def _dated(self, read: Messages) -> tuple[dict[str, int], Messages]:

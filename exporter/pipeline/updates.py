@@ -26,6 +26,7 @@ from exporter.input.aggregates import is_id
 from exporter.input.query_history import History
 from exporter.input.reading import read_line
 from exporter.input.row import Row
+from exporter.model.query import contradict_each_other
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import (
     AT_RANK,
@@ -88,8 +89,10 @@ _BEFORE: Final = 8
 """The rank of a message of :func:`as_parents` from when the day was made before."""
 AGAIN: Final = "again"
 """The receiver that counts the rows of a query that DIR has already."""
+OF_SEVERAL: Final = "again-several"
+"""The name of a count of queries, and a receiver: the query has several rows, which can contradict each other."""
 HELD: Final = "held_again"
-"""Name of a count: those of queries that the shapes refuse."""
+"""Name of a count: rows that DIR has already, of queries that the shapes refuse or whose rows contradict each other."""
 DAY, MOVED, CHILDREN = "day ", "moved", "children "
 """Names of counts: new rows by day; queries whose day changes; days with children whose parents have changed."""
 _row: Final = msgspec.msgpack.Decoder(tuple[Any, str]).decode
@@ -107,6 +110,7 @@ class _Known:
 
     def __init__(self, entries: Iterable[Message]) -> None:
         self.digests: set[bytes] = set()
+        self.rows = 0
         self.day: str | None = None
         self.children: set[str] = set()
         for entry in entries:
@@ -115,6 +119,7 @@ class _Known:
                 self.children.add(day)
             else:
                 self.digests.add(digest)
+                self.rows += what == QueryRank.ROW
                 self.day = day if what == QueryRank.ROW else self.day
 
 
@@ -127,6 +132,9 @@ def _of_query(query_id: str, group: Iterator[Message], job: ExportJob, counts: C
     counts.numbers["aggregate_duplicates"] += doubled * is_id(query_id)
     if doubled and known.day is not None:
         yield Message(AGAIN, query_id, AT_RANK[1], encode(doubled))
+        if known.rows + len(rows) > 1:
+            counts.numbers[OF_SEVERAL] += 1
+            yield Message(OF_SEVERAL, query_id, b"", b"")
     if rows:
         read = [read_line(_row(message.body)[1]) for message, _ in rows]
         each = [row for row in read if isinstance(row, Row)]
@@ -223,22 +231,28 @@ def as_refused(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
 
 
 def as_held(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
-    """That the shapes refuse queries, for :func:`count_held`: see :func:`as_parents`."""
+    """That the shapes refuse queries (see :func:`as_parents`), and rows of queries, for :func:`count_held`."""
     for message in messages:
-        if message.order[0] == QueryRank.QUARANTINED:
+        if message.to != To.QUERY:
+            yield Message(AGAIN, message.key, AT_RANK[2], message.body)
+        elif message.order[0] == QueryRank.QUARANTINED:
             yield Message(AGAIN, message.key, AT_RANK[0], b"")
 
 
 def count_held(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
-    """Count the rows that DIR has already, and whose queries the shapes refuse."""
+    """Count the rows that DIR has already, and whose queries are in quarantine."""
     counts = Counts()
     for _to, group in groupby(messages, by_receiver):
-        is_held = False
+        number, is_refused, rows = 0, False, list[Row]()
         for message in group:
-            if not message.body:
-                is_held = True
-            elif is_held:
-                counts.numbers[HELD] += decode(message.body)
+            if message.order == AT_RANK[0]:
+                is_refused = True
+            elif message.order == AT_RANK[1]:
+                number += decode(message.body)
+            elif isinstance(row := read_line(_row(message.body)[1]), Row):
+                rows.append(row)
+        if is_refused or contradict_each_other(rows):
+            counts.numbers[HELD] += number
     yield counts.message()
 
 

@@ -59,7 +59,8 @@ class Report:
     ``queries`` that were removed from DIR, and the ``files`` that were made again without them; None if nothing was to
     be removed. ``other_shapes``: of an update with other shapes than DIR was made with, how many queries of earlier
     runs are ``quarantined`` now and were not, and how many were and are ``exported`` now; otherwise None.
-    ``stay_quarantined``: the duplicates of rows that an update keeps in quarantine because the shapes refuse them.
+    ``stay_quarantined``: the duplicates of an update whose queries are in quarantine: the shapes refuse them, or their
+    rows contradict each other.
     """
 
     rows_in: int

@@ -213,6 +213,16 @@ def test_what_is_given_again_stays_in_quarantine_and_the_summary_says_so(
     assert "in quarantine" not in capsys.readouterr().out
 
 
+def test_rows_that_contradict_each_other_stay_too(tmp_path: Path) -> None:
+    """Of another query with two rows that do not, one is given again."""
+    out, row = tmp_path / "out", at("q", 1)
+    rows = [row, {**row, "user_name": "OTHER"}, at("fine", 1, user_tags=None), at("fine", 1, extra=1), at("x", 2)]
+    for stay in (0, 2):
+        exports.export([exports.ndjson(rows, tmp_path / "rows.ndjson")], out, "--update")
+        assert exports.report(out)["stay_quarantined"] == stay
+    assert exports.report(out)["duplicates"] == 5
+
+
 def test_the_quarantine_of_an_export_without_updates_gives_no_advice_that_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
