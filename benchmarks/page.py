@@ -53,13 +53,16 @@ def parts_of(page: str) -> dict[str, tuple[list[Point], str]]:
 
 
 def with_parts(page: str, measured: dict[str, tuple[list[Point], str]]) -> str:
-    """The page with these parts in the place of older ones, in the order of the benchmark."""
+    """The page with these parts in the place of older ones, in the order of the benchmark. What was written after the
+    last part stays.
+    """
     every = {**parts_of(page), **measured}
     made = [
         f"<!-- part {name} {json.dumps(every[name][0])} -->\n{every[name][1]}<!-- end {name} -->\n"
         for name in _in_order(every)
     ]
-    return "\n".join([_HEAD, *made])
+    written = max((part.end() for part in _PART.finditer(page)), default=len(page))
+    return "\n".join([_HEAD, *made]) + page[written:]
 
 
 def _in_order(names: dict[str, tuple[list[Point], str]]) -> list[str]:

@@ -2,8 +2,8 @@
 
 Each day has the rows of a day of a large account. The last day is exported alone, as a user would do it, and then added
 to each DIR; to the largest DIR, a row that is five days late is added too: one that only reads, and one that writes, at
-the end of its day. Prints a table for docs/updates.md. Exit code 1 if the last day costs more than allowed. A run with
-30 days of 20,000 rows needs 30 GB and most of an hour.
+the end of its day. Prints a table for docs/benchmarks.md. Exit code 1 if the last day costs more than allowed. A run
+with 30 days of 20,000 rows needs 30 GB and most of an hour.
 """
 
 from __future__ import annotations

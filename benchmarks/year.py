@@ -2,7 +2,7 @@
 
 An update should cost what its day costs, however many days DIR has. Prints, after 10, 80 and all days, the seconds and
 CPU seconds of an update (medians of three), its ratio to the tenth, and the files and bytes of DIR, as a table for
-docs/updates.md. On a disk that other programs write to, seconds tell little: give ``--work`` a folder in memory.
+docs/benchmarks.md. On a disk that other programs write to, seconds tell little: give ``--work`` a folder in memory.
 """
 
 from __future__ import annotations

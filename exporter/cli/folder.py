@@ -284,7 +284,7 @@ VALIDATE.group(
 
 
 def _quarantine(folder: Path, *, rows: bool | None, as_json: bool | None) -> int:
-    from exporter.publish.earlier import quarantine_forgotten, runs
+    from exporter.publish.earlier import left_quarantine, runs
     from exporter.publish.quarantine import reasons, reasons_as_text
 
     if rows and as_json:
@@ -294,8 +294,8 @@ def _quarantine(folder: Path, *, rows: bool | None, as_json: bool | None) -> int
         return 0
     with Progress().stage("reading the quarantined rows"):
         groups = reasons(folder)
-        forgotten = quarantine_forgotten(runs(folder))
-    print(json.dumps(groups, indent=1) if as_json else reasons_as_text(groups, str(folder), forgotten))
+        left = left_quarantine(runs(folder))
+    print(json.dumps(groups, indent=1) if as_json else reasons_as_text(groups, folder, left))
     return 0
 
 

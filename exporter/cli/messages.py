@@ -56,13 +56,13 @@ def state_left(if_stopped: str) -> str:
 
 def summary(report: Report, settings: Settings) -> str:
     """The summary of an export, with one number on each line, and the next commands."""
-    is_update = report.made is not None
     counts = [
         ("rows in", report.rows_in, ""),
         *_left_out(report),
         ("exported", report.exported, _of_rows(report)),
-        ("duplicates", report.duplicates, f"exact copies{', also of rows that DIR had' if is_update else ''}, dropped"),
+        ("duplicates", report.duplicates, _copies(report)),
         ("quarantined", report.quarantined, f"see {report.out}/quarantine" if report.quarantined else ""),
+        *_of_other_shapes(report),
         ("events", report.events, _written(report, settings, "events")),
         ("graph nodes", report.nodes, f"{_written(report, settings, 'graph')}{_checked(report)}"),
         *_forgotten(report),
@@ -76,6 +76,14 @@ def summary(report: Report, settings: Settings) -> str:
     written = [f"Written to {report.out} at {_minute(report.at)} UTC", *_next(settings)]
     end = ["Nothing was written: this was a dry run."] if settings.dry_run else written
     return "\n".join(map(visible, [*_skipped(report), *lines, *_doubtful(report), "", *end]))
+
+
+def _copies(report: Report) -> str:
+    """What the duplicates are, and which of them stay in quarantine: to give them again is not to mend them."""
+    also = "" if report.made is None else ", also of rows that DIR had"
+    stay = report.stay_quarantined
+    held = f"; {stay:,} of them in quarantine, and stay there: exporter quarantine" if stay else ""
+    return f"exact copies{also}, dropped{held}"
 
 
 def _of_rows(report: Report) -> str:
@@ -126,7 +134,10 @@ def _days(report: Report) -> Iterator[_Count]:
     days = [f"{day} ({counted(rows, 'new row', 'new rows')})" for day, rows in list(new.items())[:3]]
     more, others = len(new) - len(days), len(report.made) - len(new)
     days += [f"{more:,} more"] if more else []
-    days += [f"{counted(others, 'later day', 'later days')} that follow from them"] if others and new else []
+    if report.other_shapes is not None:
+        days.append(f"{'and all others' if days else 'all'}, since the shapes are others")
+    elif others and new:
+        days.append(f"{counted(others, 'later day', 'later days')} that follow from them")
     of_days = _of_queries(report, f", {_old_and_new(report)}") if report.made else "none, since no row is new"
     yield "days written", len(report.made), "; ".join(filter(None, (", ".join(days), of_days)))
 
@@ -138,6 +149,18 @@ def _old_and_new(report: Report) -> str:
     if not (new and again):
         return "all new" if new else "all written again"
     return f"{new:,} new and {again:,} written again"
+
+
+def _of_other_shapes(report: Report) -> Iterator[_Count]:
+    """What an update with other shapes than those of DIR changed in what became of the queries of earlier runs."""
+    if report.other_shapes is not None:
+        refused, back = report.other_shapes["quarantined"], report.other_shapes["exported"]
+        queries = "query" if refused == 1 else "queries"
+        yield (
+            "other shapes",
+            refused,
+            f"{queries} of earlier runs that they refuse now; {back:,} refused before, and exported now",
+        )
 
 
 def _forgotten(report: Report) -> Iterator[_Count]:

@@ -58,6 +58,11 @@ class Store(ABC, Generic[Messages]):
     def __init__(self, new: Publication) -> None:
         self._new = new
 
+    @property
+    def shown(self) -> str:
+        """DIR, for messages."""
+        return self._new.shown
+
     def carry(self, names: Iterable[str]) -> None:
         """Take over these paths from the old DIR."""
         self._new.carry(names)

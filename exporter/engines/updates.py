@@ -2,6 +2,7 @@
 from the state of things at the end of the day before (:mod:`exporter.engines.state`).
 
 Of the days after the first one with new rows, those are made again that it affects (:mod:`exporter.engines.affected`).
+With other shapes than DIR was made with, all days are: any query may be refused now, or no longer.
 If a day changes what earlier days have used of it, they are made again too: those with children of queries that it
 refuses or names otherwise, and those on which queries started that end on this day and that the shapes refuse.
 """
@@ -25,18 +26,23 @@ from exporter.pipeline.quarantine import number_lines
 from exporter.pipeline.rounds import EarlierDays, Engine, NotByDay
 from exporter.pipeline.texts import texts_of
 from exporter.pipeline.updates import (
+    AGAIN,
     CHILDREN,
     DAY,
     INDEX,
     LINES,
     MOVED,
+    OF_SEVERAL,
     OPEN_DAY,
     as_before,
     as_context,
+    as_held,
     as_parents,
+    as_refused,
     asks_for_context,
     assign_days,
     compare_parents,
+    count_held,
     end_of,
     forget_rows,
     look_up,
@@ -99,20 +105,22 @@ class Update(Generic[Messages]):
         store, done, earlier = self.store, self.done, self.export_input.earlier.days
         done.days = dict(earlier)
         with self.progress.stage("date"):
-            done.new = self._dated(self.engine.persist(read, "read"))
+            done.new, dated = self._dated(self.engine.persist(read, "read"))
         if done.is_anew:
             earlier = {}
-        first = min((begin(day, store.names_before(THINGS_DAY)) for day in done.new), default=None)
+        again = {*done.new, *(earlier if self.export_input.earlier.has_other_shapes else ())}
+        first = min((begin(day, store.names_before(THINGS_DAY)) for day in again), default=None)
         stay = {day: later for day, later in earlier.items() if first is None or day < first}
         store.carry(path for day in stay for path in _paths(day))
         store.carry(f"state/{name}" for name in store.names_before(THINGS_DAY) if first_of(name) in stay)
         done.days = dict(stay)
         ending = {later for open_days in stay.values() for later in open_days if first is not None and later >= first}
-        todo = {*done.new, *ending, *(day for day in earlier if day not in stay)}
+        todo = {*again, *ending, *(day for day in earlier if day not in stay)}
         together = [name for name in store.names_before(THINGS_DAY) if SPAN in name]
         must = {day for day in todo if any(first_of(name) <= day <= last_of(name) for name in together)}
-        affected = Affected(self.engine, store, self.job, earlier, {*done.new, *ending, *must})
+        affected = Affected(self.engine, store, self.job, earlier, {*again, *ending, *must})
         self._make(todo, sorted({*stay, *todo}), affected)
+        self._count_held(dated)
         self._publish_things()
         if self.export_input.changes:
             self._write_changes()
@@ -200,9 +208,22 @@ class Update(Generic[Messages]):
             for numbers in _old(store.alone() if self.export_input.changes else []):
                 store.join_changes(numbers)
 
-    def _dated(self, read: Messages) -> dict[str, int]:
-        """Store the new rows under their days. Returns their number by day. If rows are removed or move to another day,
-        the rows of all runs are stored again.
+    def _count_held(self, dated: Messages) -> None:
+        """Count the given rows that are in quarantine already, and stay there, among the duplicates."""
+        engine, store, done = self.engine, self.store, self.done
+        if done.counts.numbers["duplicates"]:
+            again = engine.filter(dated, [AGAIN])
+            known = [store.load_of(_named(_PARENTS, done.days), [To.QUERY], [again])]
+            if done.counts.numbers[OF_SEVERAL]:
+                several = engine.filter(dated, [OF_SEVERAL])
+                known.append(store.load_of(store.names(_ROWS), sorted(done.days), [several]))
+            each = [engine.map(messages, as_held, self.job) for messages in known]
+            held = engine.persist(engine.shuffle([again, *each], count_held, self.job), "held")
+            done.counts.join(engine.counts(held))
+
+    def _dated(self, read: Messages) -> tuple[dict[str, int], Messages]:
+        """Store the new rows under their days. Returns their number by day, and what was stored. If rows are removed or
+        move to another day, the rows of all runs are stored again.
         """
         engine, store, job, done = self.engine, self.store, self.job, self.done
         runs = store.names_before(_ROWS)
@@ -215,7 +236,7 @@ class Update(Generic[Messages]):
             known = engine.map(store.load(runs, [*done.days, LINES]), to_queries, job)
             if job.forget_asked:
                 users = engine.persist(engine.map(known, look_up, job), "users")
-                job = replace(job, forget_users=resolved(engine.counts(users).numbers, job))
+                job = replace(job, forget_users=resolved(engine.counts(users).numbers, job, store.shown))
             stays = engine.persist(engine.shuffle([known], forget_rows, job), "stays")
             dated = engine.persist(engine.shuffle([read, stays], assign_days, job), "dated-anew")
             counts = engine.counts(dated)
@@ -233,7 +254,7 @@ class Update(Generic[Messages]):
                 store.publish(stored, "unreadable", f"run={job.run:05d}")
         if not job.forgets:
             store.carry(["quarantine/run=*"])
-        return new
+        return new, dated
 
 
 def _old(alone: list[T]) -> Iterator[list[T]]:
@@ -273,6 +294,7 @@ class _Day(Generic[Messages]):
         self._engine, self._store, self._day, self._late = update.engine, update.store, day, late
         self._job = replace(update.job, day=day, until=end_of(day), in_order=False, screen=None)
         self._progress, self._done = update.progress, update.done
+        self._has_other_shapes = update.export_input.earlier.has_other_shapes
 
     def make(self, every: Sequence[str]) -> tuple[rounds.Exported[Messages], list[str]]:
         """Make the day after those that are done; and the other days that have to be made again because of it.
@@ -357,7 +379,9 @@ class _Day(Generic[Messages]):
         return self._store.names(_ROWS)
 
     def _input_messages(self, every: Sequence[str]) -> list[Messages]:
-        """The rows of the day, the rows of parents on other days, and the lines of QUERY_HISTORY for both."""
+        """The rows of the day, the rows of parents on other days, and the lines of QUERY_HISTORY for both. With other
+        shapes also which queries were refused, so that those can be counted of which that changes.
+        """
         engine, job = self._engine, self._job
         runs, others_days = self._runs(), [text for text in every if text != self._day]
         own = engine.persist(engine.map(self._store.load(runs, [self._day]), rows_again, job), f"{self._day}rows")
@@ -367,4 +391,6 @@ class _Day(Generic[Messages]):
         context = engine.persist(engine.map(others, as_context, job), f"{self._day}context")
         lines = engine.map(self._store.load_of(runs, [LINES], [own, context]), to_queries, job)
         late = [engine.map(one, exclude_quarantined, job) for one in self._late]
+        if self._has_other_shapes:
+            late.append(engine.map(self._store.load_before(f"{_PARENTS}/{self._day}", [To.QUERY]), as_refused, job))
         return [own, context, parents, lines, *late]

@@ -77,6 +77,10 @@ Child = tuple[str, str, bool]
 CONTRADICTED: Final = "contradicted "
 """Before the name of a column, in what is not understood."""
 _ENDS_OR_RESTORES: Final = frozenset({*ENDS, RESTORES})
+NOW_REFUSED, NOT_REFUSED = "now_refused", "not_refused"
+"""Names of counts, of queries of earlier runs in an update with other shapes: that were exported, and that the shapes
+refuse now; that other shapes refused, and that are exported now.
+"""
 STARTED: Final = "started "
 """Prefix of a count: the earlier days of an update on which quarantined queries started."""
 _row: Final = msgspec.msgpack.Decoder(tuple[Place, str]).decode
@@ -86,6 +90,7 @@ _history: Final = msgspec.msgpack.Decoder(History).decode
 class QueryMessages:
     """The messages of a query, sorted by kind. ``context``: rows of another day. ``quarantined``: children that
     are. ``reasons``: why the query itself is quarantined. ``job_name``: of its job, if another day made it.
+    ``was_refused``: whether other shapes refused the query before.
     """
 
     def __init__(self) -> None:
@@ -95,6 +100,7 @@ class QueryMessages:
         self.quarantined: set[str] = set()
         self.reasons: list[str] = []
         self.job_name: str | None = None
+        self.was_refused = False
 
 
 def messages_of_queries(group: Iterator[Message], job: ExportJob) -> tuple[dict[str, QueryMessages], list[History]]:
@@ -127,6 +133,8 @@ def messages_of_queries(group: Iterator[Message], job: ExportJob) -> tuple[dict[
         elif what == QueryRank.JOB:
             account, name = decode(message.body)
             by_account.setdefault(account, QueryMessages()).job_name = name
+        elif what == QueryRank.REFUSED:
+            by_account.setdefault(decode(message.body), QueryMessages()).was_refused = True
     return by_account, lines
 
 
@@ -267,6 +275,7 @@ class _Extractor:
         else:
             distinct_rows, new = self._distinct_rows(query_messages.rows)
             if query_messages.reasons:
+                self.counts.numbers[NOW_REFUSED] += self._is_refused_now(account, query_messages, history)
                 yield from self._quarantine_rows(query_messages.rows, min(query_messages.reasons))
             else:
                 facts = query_facts(account, distinct_rows, history)
@@ -275,12 +284,21 @@ class _Extractor:
                     self.counts.numbers["quarantined_queries"] += 1
                     yield quarantine_query(facts, reason)
                     return
+                self.counts.numbers[NOT_REFUSED] += query_messages.was_refused
                 if len(distinct_rows) > 1:
                     yield from self._contradictions(query_messages.rows, distinct_rows)
                 yield from self._of_query(facts, new, distinct_rows[0].content, query_messages.job_name, children)
                 needs_node = needs_node and self._is_by_day(facts)
         if needs_node:
             yield Message(To.STATEMENT, account_key(account, query_id), b"", b"")
+
+    def _is_refused_now(self, account: str, query_messages: QueryMessages, history: History) -> bool:
+        """Whether a quarantined query is one of an earlier run that the shapes refuse now, and did not before."""
+        placed = query_messages.rows
+        if query_messages.was_refused or all(file_of(place[0])[1] == self._job.run for _, place, _ in placed):
+            return False
+        rows = without_duplicates([row for row, _, _ in placed])
+        return _why_quarantined(query_facts(account, rows, history), rows) is None
 
     def _distinct_rows(self, placed: list[Placed]) -> tuple[list[Row], int]:
         """The rows of a query, each once, and how many of them came with this run. Counts the others."""

@@ -215,6 +215,8 @@ def _dataset(key: str, group: Iterator[Message], job: ExportJob, counts: Counts)
         Message(To.OBJECT, account_key(account, object_key), at, body)
         for object_key in sorted({object_key for object_key, _ in each if object_key})
     ]
+    if account not in job.begun:  # all queries of the day are quarantined; it only names the job of a parent of another
+        return messages
     if job.day:
         messages.append(snapshot(Message(To.DATASET, key, AT_RANK[0], encode((_DAY_BEFORE, dataset)))))
     if settings.dataset_events and dataset.is_sent and _is_news(dataset, before):

@@ -162,11 +162,11 @@ def for_each(
 
 class QueryRank:
     """Ranks of the messages to a query: its rows, its lines of QUERY_HISTORY, its children, that it is quarantined,
-    (CONTEXT) its rows if it is of another day and only the name of its job is needed, and (JOB) that name if another
-    day made it.
+    (CONTEXT) its rows if it is of another day and only the name of its job is needed, (JOB) that name if another
+    day made it, and (REFUSED) that the shapes refused it before, if an update has other shapes.
     """
 
-    ROW, LINE, CHILD, QUARANTINED, CONTEXT, JOB = range(6)
+    ROW, LINE, CHILD, QUARANTINED, CONTEXT, JOB, REFUSED = range(7)
 
 
 class ObjectRank:

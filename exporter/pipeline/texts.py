@@ -17,6 +17,7 @@ from exporter.graph.catalog import CatalogEntry, CatalogNote, catalog_nodes, doc
 from exporter.graph.iri import Iris
 from exporter.graph.shapes.checks import Checks
 from exporter.graph.shapes.on_graph import ALLOWED, Result
+from exporter.graph.shapes.reading import digest_of
 from exporter.graph.store import load_iri
 from exporter.graph.terms import SYNTAXES, Node
 from exporter.graph.writers import Writer, writer_of
@@ -99,13 +100,19 @@ class _File:
             yield Message(self.to, "", b"", self._writer.footer.encode())
 
 
-@lru_cache(maxsize=4)
 def checks(folders: tuple[str, ...]) -> Checks:
-    """The checks of the shipped shapes and of those in the folders, loaded once by each process.
+    """The checks of the shipped shapes and of those in the folders, loaded once by each process; once more where files
+    have changed, since a process can make several exports.
 
     Raises UsageError if a shape cannot be compiled, or needs more than the surroundings of one object.
     """
-    loaded = Checks.load([Path(folder) for folder in folders])
+    paths = tuple(map(Path, folders))
+    return _checks(paths, digest_of(paths))
+
+
+@lru_cache(maxsize=4)
+def _checks(folders: tuple[Path, ...], _: str) -> Checks:
+    loaded = Checks.load(folders)
     if loaded.needs_graph:
         raise UsageError(
             f"{loaded.needs_graph[0]}. An export validates only single nodes and the surroundings of objects "

@@ -26,6 +26,7 @@ from exporter.input.aggregates import is_id
 from exporter.input.query_history import History
 from exporter.input.reading import read_line
 from exporter.input.row import Row
+from exporter.model.query import contradict_each_other
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import (
     AT_RANK,
@@ -86,6 +87,12 @@ _INDEXED: Final = 9
 """The rank of an index entry among the messages to a query."""
 _BEFORE: Final = 8
 """The rank of a message of :func:`as_parents` from when the day was made before."""
+AGAIN: Final = "again"
+"""The receiver that counts the rows of a query that DIR has already."""
+OF_SEVERAL: Final = "again-several"
+"""The name of a count of queries, and a receiver: the query has several rows, which can contradict each other."""
+HELD: Final = "held_again"
+"""Name of a count: rows that DIR has already, of queries that the shapes refuse or whose rows contradict each other."""
 DAY, MOVED, CHILDREN = "day ", "moved", "children "
 """Names of counts: new rows by day; queries whose day changes; days with children whose parents have changed."""
 _row: Final = msgspec.msgpack.Decoder(tuple[Any, str]).decode
@@ -103,6 +110,7 @@ class _Known:
 
     def __init__(self, entries: Iterable[Message]) -> None:
         self.digests: set[bytes] = set()
+        self.rows = 0
         self.day: str | None = None
         self.children: set[str] = set()
         for entry in entries:
@@ -111,6 +119,7 @@ class _Known:
                 self.children.add(day)
             else:
                 self.digests.add(digest)
+                self.rows += what == QueryRank.ROW
                 self.day = day if what == QueryRank.ROW else self.day
 
 
@@ -121,6 +130,11 @@ def _of_query(query_id: str, group: Iterator[Message], job: ExportJob, counts: C
     doubled = sum(message.order[0] == QueryRank.ROW for message in messages) - len(rows)
     counts.numbers["duplicates"] += doubled
     counts.numbers["aggregate_duplicates"] += doubled * is_id(query_id)
+    if doubled and known.day is not None:
+        yield Message(AGAIN, query_id, AT_RANK[1], encode(doubled))
+        if known.rows + len(rows) > 1:
+            counts.numbers[OF_SEVERAL] += 1
+            yield Message(OF_SEVERAL, query_id, b"", b"")
     if rows:
         read = [read_line(_row(message.body)[1]) for message, _ in rows]
         each = [row for row in read if isinstance(row, Row)]
@@ -208,6 +222,40 @@ def as_parents(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]
             yield Message(To.QUERY, query_id, AT_RANK[QueryRank.JOB], encode((account, name)))
 
 
+def as_refused(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+    """That the shapes refused queries when their day was made before: see :func:`as_parents`."""
+    for message in messages:
+        if message.order[0] == QueryRank.QUARANTINED:
+            account, _query_id, _reason = decode(message.body)
+            yield message._replace(order=AT_RANK[QueryRank.REFUSED], body=encode(account))
+
+
+def as_held(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+    """That the shapes refuse queries (see :func:`as_parents`), and rows of queries, for :func:`count_held`."""
+    for message in messages:
+        if message.to != To.QUERY:
+            yield Message(AGAIN, message.key, AT_RANK[2], message.body)
+        elif message.order[0] == QueryRank.QUARANTINED:
+            yield Message(AGAIN, message.key, AT_RANK[0], b"")
+
+
+def count_held(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
+    """Count the rows that DIR has already, and whose queries are in quarantine."""
+    counts = Counts()
+    for _to, group in groupby(messages, by_receiver):
+        number, is_refused, rows = 0, False, list[Row]()
+        for message in group:
+            if message.order == AT_RANK[0]:
+                is_refused = True
+            elif message.order == AT_RANK[1]:
+                number += decode(message.body)
+            elif isinstance(row := read_line(_row(message.body)[1]), Row):
+                rows.append(row)
+        if is_refused or contradict_each_other(rows):
+            counts.numbers[HELD] += number
+    yield counts.message()
+
+
 def as_before(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """The same messages, as those of the day when it was made before."""
     for message in messages:
@@ -257,9 +305,9 @@ def look_up(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     yield counts.message()
 
 
-def resolved(counts: Iterable[str], job: ExportJob) -> tuple[str, ...]:
+def resolved(counts: Iterable[str], job: ExportJob, shown: str) -> tuple[str, ...]:
     """The users to forget, from the names of the counts of :func:`look_up`. Raises RefusedError, with the most similar
-    users, if DIR does not have one of them.
+    users, if DIR (``shown``) does not have one of them.
     """
     names = list(counts)
     texts, missing = list[str](), list[str]()
@@ -276,8 +324,8 @@ def resolved(counts: Iterable[str], job: ExportJob) -> tuple[str, ...]:
         hidden = any(asked.others for asked in job.forget_asked)
         unknown = "; with pseudonyms the letter case of other names has to be as in the rows" if hidden else ""
         raise RefusedError(
-            f"forget_user: DIR has no rows of {'; '.join(missing)}. Nothing was changed. Letter case counts only in "
-            f"quotes: jsmith is the user JSMITH, '\"jsmith\"' the user jsmith{unknown}"
+            f"--forget-user: {shown} has no rows of {'; '.join(missing)}. Nothing was changed. Letter case counts "
+            f"only in quotes: jsmith is the user JSMITH, '\"jsmith\"' the user jsmith{unknown}"
         )
     return tuple(sorted(set(texts)))
 

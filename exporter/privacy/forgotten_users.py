@@ -35,9 +35,17 @@ class ForgottenUser(NamedTuple):
         return user in self.spellings or user in self.others or (self.any_case and user.upper() == self.given.upper())
 
     def nearest(self, users: Iterable[str]) -> list[str]:
-        """The users with the most similar names, the most similar first."""
-        alike = [(-SequenceMatcher(None, self.given.upper(), user.upper()).ratio(), user) for user in users]
-        return [user for ratio, user in sorted(alike)[:_NEAREST] if -ratio >= _SIMILAR]
+        """The users with the most similar names, the most similar first: those that have it as a part, such as a first
+        name, before others.
+        """
+        alike = [(-self._likeness(user.upper()), user) for user in users]
+        return [user for likeness, user in sorted(alike)[:_NEAREST] if -likeness >= _SIMILAR]
+
+    def _likeness(self, user: str) -> float:
+        given = self.given.upper().strip('"')
+        words = set(_WORD.findall(given))
+        is_part = words and words <= set(_WORD.findall(user))
+        return bool(is_part) + SequenceMatcher(None, given, user).ratio()
 
 
 def asked_for(text: str, key: Key | None) -> ForgottenUser:

@@ -7,11 +7,14 @@ inconsistent. A DIR made without ``--update`` is refused, because it does not co
 from __future__ import annotations
 
 import json
+import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from exporter.errors import UsageError
+from exporter.graph.shapes.reading import digest_of
 from exporter.graph.terms import SYNTAXES
 from exporter.publish.manifest import refuse_incomplete
 from exporter.system import files
@@ -49,12 +52,14 @@ _DECISIVE_SETTINGS: Final = (
 @dataclass(frozen=True)
 class EarlierRuns:
     """``runs``: the entries of :func:`exporter.publish.report.log`, oldest first. ``days``: all days of DIR, each with
-    the later days for which it has open messages. ``bytes``: size of the state on disk.
+    the later days for which it has open messages. ``bytes``: size of the state on disk. ``has_other_shapes``: whether
+    DIR was made with other shapes of the user than this run has.
     """
 
     runs: tuple[dict[str, Any], ...] = ()
     days: dict[str, list[str]] = field(default_factory=dict)
     bytes: int = 0
+    has_other_shapes: bool = False
 
     @property
     def run(self) -> int:
@@ -91,7 +96,7 @@ def earlier_runs(place: Place, settings: Settings) -> EarlierRuns:
         )
     _check(place.shown, manifest, settings)
     state = sum(file["bytes"] for file in manifest["files"] if file["path"].startswith(f"{STATE}/"))
-    return EarlierRuns(tuple(log), log[-1]["days"], state)
+    return EarlierRuns(tuple(log), log[-1]["days"], state, _has_other_shapes(place.shown, manifest, settings))
 
 
 def account_of(place: Place) -> str | None:
@@ -151,15 +156,56 @@ def _check(shown: str, manifest: dict[str, Any], settings: Settings) -> None:
         )
     for name in _DECISIVE_SETTINGS:
         if json.dumps(former.get(name), sort_keys=True) != json.dumps(present[name], sort_keys=True, default=list):
-            advice = "leave out --account, then it is that of DIR" if name == "account" else f"give the same {name}"
-            raise UsageError(
-                f"{shown}: was made with {name} {_setting_text(former.get(name))}, but now it is "
-                f"{_setting_text(present[name])}: the new content would not fit the old; {advice}, or give another "
-                "--out"
-            )
+            raise UsageError(f"{shown}: {_other_setting(name, former.get(name), present[name])}")
+
+
+SHAPES: Final = "shapes_sha256"
+"""The key of :func:`shapes_digest` in the manifest. The paths of the shapes are among its settings."""
+
+
+def shapes_digest(settings: Settings) -> str | None:
+    """A digest of the content of the user's shapes, wherever their files are; None without shapes that are applied."""
+    if not settings.shapes or not settings.validate:
+        return None
+    return digest_of(map(Path, settings.shapes))
+
+
+def _has_other_shapes(shown: str, manifest: dict[str, Any], settings: Settings) -> bool:
+    """Whether DIR was made with other shapes of the user. Former versions of the program kept only their paths: such a
+    DIR counts as made with others. Raises UsageError if this run has none: what they refused would be published.
+    """
+    former = manifest["settings"]
+    paths = (former.get("shapes") or []) if former.get("validate", True) else []
+    before, now = manifest.get(SHAPES, "unknown" if paths else None), shapes_digest(settings)
+    if before is not None and now is None:
+        names = " ".join(f"--shapes {shlex.quote(str(path))}" for path in paths) or "--shapes"
+        advice = "leave out --no-validate" if settings.shapes else f"give {names}, or others with --shapes"
+        raise UsageError(
+            f"{shown}: was made with shapes of your own ({', '.join(map(str, paths))}), and this run has none: what "
+            f"they refused would be published; {advice}. To do without shapes, make DIR again with all rows, --update "
+            "and --replace. Nothing was changed"
+        )
+    return before != now
+
+
+def _other_setting(name: str, former: Any, present: Any) -> str:
+    """That a setting is not that of DIR, and what to do. None: the setting was not given."""
+    if former is None:
+        return (
+            f"was made without {name}, and this run has {name}: what DIR has would stay as it is; leave that out, or "
+            "export all rows to a new folder"
+        )
+    advice = "leave out --account, then it is that of DIR" if name == "account" else f"give the same {name}"
+    now = "this run has none" if present is None else f"now it is {_setting_text(present)}"
+    return (
+        f"was made with {name} {_setting_text(former)}, but {now}: the new content would not fit the old; {advice}, or "
+        "export all rows to a new folder"
+    )
 
 
 def _setting_text(value: Any) -> str:
+    if isinstance(value, dict) and value.keys() == {"key", "keep"}:
+        return f"of the key {value['key']}, without those of {', '.join(value['keep']) or 'nobody'}"
     return json.dumps(value, default=list) if isinstance(value, dict | list | tuple) else str(value)
 
 
@@ -200,13 +246,34 @@ def quarantined_rows(folder: Path) -> int:
     return rows
 
 
-def quarantine_forgotten(listed: list[dict[str, Any]]) -> str:
-    """A sentence that a forgetting run removed quarantined rows; empty if none did. ``listed``: :func:`runs`."""
-    last = max((place for place, run in enumerate(listed) if run.get("forgotten")), default=0)
-    if not any(run["quarantined"] for run in listed[:last]):
-        return ""
-    run = listed[last]["run"]
-    return f"Run {run} forgot a user or days, and so removed the rows that earlier runs could not read."
+def left_quarantine(listed: list[dict[str, Any]]) -> str:
+    """Sentences that a forgetting run, or one with other shapes, took rows out of quarantine; empty if none did.
+    ``listed``: :func:`runs`.
+    """
+    texts, before = list[str](), 0
+    for run in listed:
+        if run.get("forgotten") and before:
+            texts.append(
+                f"Run {run['run']} forgot a user or days: it removed from quarantine what earlier runs could not read, "
+                "and what it forgot."
+            )
+        if back := (run.get("other_shapes") or {}).get("exported", 0):
+            queries = counted(back, "query that was", "queries that were")
+            texts.append(f"Run {run['run']} had other shapes, and exported {queries} refused before.")
+        before += run["quarantined"]
+    return " ".join(texts)
+
+
+def _changed_before(run: dict[str, Any]) -> Iterator[str]:
+    """What a run changed of what earlier ones did, which still count it as it was."""
+    if forgotten := run.get("forgotten"):
+        queries, rows = counted(forgotten["queries"], "query", "queries"), counted(forgotten["rows"], "row")
+        yield f"Run {run['run']} forgot {queries} of earlier runs ({rows}), which these still count."
+    if others := run.get("other_shapes"):
+        yield (
+            f"Run {run['run']} had other shapes. Queries of earlier runs that are refused since then: "
+            f"{others['quarantined']:,}; that were refused, and are exported: {others['exported']:,}."
+        )
 
 
 def no_export(folder: Path) -> UsageError:
@@ -226,9 +293,10 @@ def runs_as_text(listed: list[dict[str, Any]], in_quarantine: int) -> str:
     sums = ("all", "", *(f"{sum(run[name] for run in listed):,}" for name in ROWS), "")
     widths = [max(len(row[column]) for row in (head, *rows, sums)) for column in range(len(head))]
     lines = [_line(row, widths) for row in (head, *rows, sums)]
+    lines += [text for run in listed for text in _changed_before(run)]
     if in_quarantine != sum(run["quarantined"] for run in listed):
-        forgotten = quarantine_forgotten(listed)
-        why = f". {forgotten}" if forgotten else ": later rows can change what becomes of a query."
+        left = left_quarantine([{**run, "other_shapes": None} for run in listed])  # a line above says it
+        why = f". {left}" if left else ": later rows or other shapes can change what becomes of a query."
         lines.append(f"{counted(in_quarantine, 'row is', 'rows are')} in quarantine now{why}")
     return "\n".join(lines)
 

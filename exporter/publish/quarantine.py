@@ -225,23 +225,36 @@ _NOTES: Final = {
 # --- for people -------------------------------------------------------------------------------------------------------
 
 
-def reasons_as_text(groups: list[dict[str, Any]], folder: str, forgotten: str) -> str:
-    """The reasons as text for people, and what to do. ``forgotten``: that rows were removed (empty if none were)."""
+def reasons_as_text(groups: list[dict[str, Any]], folder: Path, left: str) -> str:
+    """The reasons as text for people, and what to do. ``left``: why rows are no longer there (empty if none are)."""
     if not groups:
-        return f"Nothing is in quarantine. {forgotten}" if forgotten else "Nothing was quarantined."
-    reasons = [_reason(group) for group in groups]
-    is_done = all(group["rows"] == group["given_again"] for group in groups)
-    todo = (
-        f"To correct them:  exporter quarantine {visible(shlex.quote(folder))} --rows > rows.ndjson\n"
-        "Then export rows.ndjson: with --update they are added to the existing output."
-    )
-    if kept := sum(group["kept"] for group in groups):
-        todo += (
-            f"\n{counted(kept, 'row')} could be read and {'is' if kept == 1 else 'are'} kept, so that another row does "
-            "not take the place of one:\ncorrect them among all rows, and make the output again (--update --replace)."
+        return f"Nothing is in quarantine. {left}" if left else "Nothing was quarantined."
+    todo = list(_todo(groups, folder)) or ["A later run exported all these queries; nothing is left to correct."]
+    return "\n\n".join([*map(_reason, groups), *todo, *filter(None, [left])])
+
+
+def _todo(groups: list[dict[str, Any]], folder: Path) -> Iterator[str]:
+    """What to do with the rows that no later run exported."""
+    kept = sum(group["kept"] for group in groups)
+    command = f"exporter quarantine {visible(shlex.quote(str(folder)))} --rows > rows.ndjson"
+    shape = "If a shape of your own is wrong, change it"
+    if not (folder / LOG).is_file():
+        yield (
+            f"To see all of them:  {command}\nThe output was made without --update, so no rows can be added to it. "
+            f"Correct the rows in your files,\nand export all rows again with --replace. {shape} first."
         )
-    done = "A later run exported all these queries; nothing is left to correct."
-    return "\n\n".join([*reasons, done if is_done else todo, *filter(None, [forgotten])])
+        return
+    if sum(group["rows"] - group["given_again"] for group in groups) > kept:
+        others = "the other rows" if kept else "them"
+        yield f"To correct {others}:  {command}\nThen export rows.ndjson with --update: it adds them to the output."
+    if kept:
+        are = "is" if kept == 1 else "are"
+        yield (
+            f"{counted(kept, 'row')} could be read and {are} kept in the output. Given again, such a row is a "
+            f"duplicate,\nand stays in quarantine. {shape}, and export with --update\nand --shapes: all is tried "
+            "again. If the rows are wrong, correct them in your files, and make\nthe output again with all rows "
+            "(--update --replace)."
+        )
 
 
 def _reason(group: dict[str, Any]) -> str:

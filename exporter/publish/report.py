@@ -20,11 +20,13 @@ from exporter.graph.nodes.agents import document, of_export
 from exporter.graph.shapes.on_graph import ALLOWED, Result, in_order, shacl_report
 from exporter.graph.terms import Node
 from exporter.input.times import iso, parse_time
+from exporter.pipeline.extract import NOT_REFUSED, NOW_REFUSED
 from exporter.pipeline.outcome import LIMIT, Outcome
 from exporter.pipeline.texts import checks
+from exporter.pipeline.updates import HELD
 from exporter.privacy.filters import Filters
 from exporter.privacy.screen import LEFT_OUT
-from exporter.publish.earlier import FORM, LOG, ROWS, STATE, EarlierRuns
+from exporter.publish.earlier import FORM, LOG, ROWS, SHAPES, STATE, EarlierRuns, shapes_digest
 from exporter.publish.manifest import NAME
 from exporter.publish.quarantine import place_of
 from exporter.version import MODEL, __version__
@@ -55,7 +57,10 @@ class Report:
     number of new rows by day; ``new_queries``: exported queries that DIR did not have before; ``made``: the days that
     were made again, which are those with new rows and the days after the first of them. ``forgotten``: the ``rows`` and
     ``queries`` that were removed from DIR, and the ``files`` that were made again without them; None if nothing was to
-    be removed.
+    be removed. ``other_shapes``: of an update with other shapes than DIR was made with, how many queries of earlier
+    runs are ``quarantined`` now and were not, and how many were and are ``exported`` now; otherwise None.
+    ``stay_quarantined``: the duplicates of an update whose queries are in quarantine: the shapes refuse them, or their
+    rows contradict each other.
     """
 
     rows_in: int
@@ -85,6 +90,8 @@ class Report:
     new_queries: int | None = None
     made: list[str] | None = None
     forgotten: dict[str, int] | None = None
+    other_shapes: dict[str, int] | None = None
+    stay_quarantined: int | None = None
 
     def json(self) -> str:
         """The report as JSON, as ``--json`` prints it."""
@@ -98,6 +105,7 @@ class Report:
             "input": list(settings.inputs),
             "rows_in": self.rows_in,
             "settings": settings.for_manifest(),
+            SHAPES: shapes_digest(settings),
             **({STATE: FORM} if settings.update else {}),
         }
 
@@ -151,6 +159,10 @@ def summarise(  # noqa: PLR0913, PLR0917 - the parts of a report
     )
     if settings.update:
         report = replace(report, new=outcome.new, new_queries=numbers["new_queries"], made=outcome.made)
+        report = replace(report, stay_quarantined=numbers[HELD])
+    if earlier.has_other_shapes:
+        changed = {"quarantined": numbers[NOW_REFUSED], "exported": numbers[NOT_REFUSED]}
+        report = replace(report, other_shapes=changed)
     if "graph" in settings.outputs:
         new.text(EXPORT_FILE, document(iter(described), settings.base))
     shown = in_order([*outcome.results, *results])[:LIMIT]
@@ -256,6 +268,7 @@ def log(earlier: EarlierRuns, report: Report, outcome: Outcome) -> str:
         "made": outcome.made,
         **({"filtered": report.filtered} if report.filtered else {}),
         **({"forgotten": report.forgotten} if report.forgotten else {}),
+        **({"other_shapes": report.other_shapes} if report.other_shapes else {}),
         "days": outcome.days,
     }
     runs = [{name: value for name, value in run.items() if name != "days"} for run in earlier.runs]

@@ -416,6 +416,42 @@ def test_updates_on_spark_give_what_the_local_engine_gives(tmp_path: Path, monke
 
 
 @pytest.mark.usefixtures("in_rounds")
+def test_spark_makes_all_days_again_with_other_shapes_as_the_local_engine_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also the counts of queries that are refused now, and no longer."""
+    monkeypatch.setattr(run, "_LITTLE", 0)
+    users, each = ("U0", "U1", "U2"), {row["query_id"]: row for row in random_history(7, 8)}
+    rows = [
+        {**row, "user_name": users[number % 3], "query_start_time": f"2026-03-0{1 + number % 4 % 3}T10:00:00Z"}
+        for number, row in enumerate(each.values())
+    ]
+    for name, user in (("before", users[0]), ("now", users[1])):
+        (tmp_path / f"{name}.ttl").write_text(NOT_OF.replace("USER", user), encoding="utf-8")
+    for engine in ("spark", "local"):
+        out = tmp_path / engine
+        for name, of_engine in (("before", "local"), ("now", engine)):
+            given_ = exports.ndjson(rows, tmp_path / "rows.ndjson")
+            own = "--shapes", str(tmp_path / f"{name}.ttl")
+            assert exports.export([given_], out, *UPDATE, *own, engine=of_engine) == 1
+        changed = {"quarantined": users[1], "exported": users[0]}
+        numbers = {what: sum(row["user_name"] == user for row in rows) for what, user in changed.items()}
+        assert exports.report(out)["other_shapes"] == numbers
+        assert exports.report(out)["made"] == ["2026-03-01", "2026-03-02", "2026-03-03"]
+    assert triples(tmp_path / "spark") == triples(tmp_path / "local") == applied(tmp_path / "spark")
+    assert exports.events(tmp_path / "spark") == exports.events(tmp_path / "local")
+
+
+NOT_OF: Final = """
+@prefix sh: <http://www.w3.org/ns/shacl#> .
+@prefix ah: <https://w3id.org/access-history#> .
+@prefix prov: <http://www.w3.org/ns/prov#> .
+<https://example.org/shapes#NotOf> a sh:NodeShape ; sh:targetClass ah:Query ;
+    sh:property [ sh:path prov:wasAssociatedWith ; sh:not [ sh:pattern "user/USER$" ] ; sh:message "not of this one" ] .
+"""
+
+
+@pytest.mark.usefixtures("in_rounds")
 def test_spark_forgets_a_user_as_the_local_engine_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of one day, which is made again."""
     monkeypatch.setattr(run, "_LITTLE", 0)

@@ -381,6 +381,20 @@ def test_a_late_row_makes_again_only_the_days_that_it_affects(columns: Json, mad
     assert applied(out) == triples(out)
 
 
+def test_a_day_whose_only_query_is_quarantined_and_names_two_parents_of_another_day(tmp_path: Path) -> None:
+    """One of its rows names each of them, so one of them is still named when the query is out."""
+    tables = [
+        {"direct_objects_accessed": [table(number)], "objects_modified": [table(number + 2)]} for number in (1, 2)
+    ]
+    parents = [at(f"p{number}", 2, **columns) for number, columns in enumerate(tables)]
+    child = [at("c", 1, parent_query_id=f"p{number}", user_name=f"U{number}") for number in range(2)]
+    for name, parts in (("parents-first", (parents, child)), ("child-first", (child, parents))):
+        for part in parts:
+            export(part, [], tmp_path / name, *UPDATE)
+        export([*parents, *child], [], tmp_path / f"{name}-once")
+        assert triples(tmp_path / name) == triples(tmp_path / f"{name}-once") == applied(tmp_path / name)
+
+
 @pytest.mark.parametrize("reads", ["full", "daily"])
 def test_a_refused_query_that_ends_on_a_later_day_is_quarantined(reads: str, tmp_path: Path) -> None:
     """Its start was exported with the day before, also by an earlier run. The day on which it ends has another refused

@@ -147,8 +147,11 @@ def test_a_folder_that_no_export_left_is_refused(
 
 
 def exported(tmp_path: Path, *options: str, **row: Any) -> int:
-    rows = exports.ndjson([{**ROWS[0], **row}], tmp_path / "rows.ndjson")
-    return main(["export", str(rows), "--out", str(tmp_path / "out"), "--engine", "local", *options])
+    rows, key = exports.ndjson([{**ROWS[0], **row}], tmp_path / "rows.ndjson"), tmp_path / "key"
+    key.write_text("k" * 40, encoding="utf-8")
+    key.chmod(0o600)
+    given = [str(key) if option == "KEY" else option for option in options]
+    return main(["export", str(rows), "--out", str(tmp_path / "out"), "--engine", "local", *given])
 
 
 @pytest.mark.parametrize(
@@ -164,6 +167,16 @@ def exported(tmp_path: Path, *options: str, **row: Any) -> int:
             ["--account", "A-B", "--update"],
             ["--account", "A-B", "--update", "--outputs", "graph"],
             'made with outputs ["events", "graph"], but now it is ["graph"]',
+        ),
+        (
+            ["--account", "A-B", "--update"],
+            ["--account", "A-B", "--update", "--pseudonyms", "KEY"],
+            "was made without pseudonyms, and this run has pseudonyms: what DIR has would stay as it is",
+        ),
+        (
+            ["--account", "A-B", "--update", "--pseudonyms", "KEY"],
+            ["--account", "A-B", "--update"],
+            "but this run has none: the new content would not fit the old; give the same pseudonyms, or export all",
         ),
     ],
 )
@@ -270,11 +283,15 @@ def test_forgetting_says_that_it_removed_quarantined_rows(tmp_path: Path, capsys
     assert exports.export([exports.ndjson(rows, tmp_path / "rows.ndjson")], out, "--update") == 0
     assert forget(out, "--forget-user", "FORGET_ME") == 0
     capsys.readouterr()
-    removed = "Run 2 forgot a user or days, and so removed the rows that earlier runs could not read."
+    removed = (
+        "Run 2 forgot a user or days: it removed from quarantine what earlier runs could not read, and what it forgot."
+    )
     assert main(["quarantine", str(out)]) == 0
     assert capsys.readouterr().out == f"Nothing is in quarantine. {removed}\n"
     assert main(["log", str(out)]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == f"0 rows are in quarantine now. {removed}"
+    *_, told, last = capsys.readouterr().out.splitlines()
+    assert told == "Run 2 forgot 1 query of earlier runs (1 row), which these still count."
+    assert last == f"0 rows are in quarantine now. {removed}"
     assert forget(out, "--forget-before", "2020-01-01") == 0
     assert runs(out)[-1]["forgotten"]["rows"] == 0
 
@@ -285,6 +302,21 @@ def of_spellings(tmp_path: Path) -> Path:
     out = tmp_path / "out"
     assert exports.export([exports.ndjson(rows_of(*SPELLINGS), tmp_path / "rows.ndjson")], out, "--update") == 0
     return out
+
+
+@pytest.mark.parametrize(
+    ("given", "near"),
+    [("jonas", "JONAS_SCIENTIST, JONAS_B"), ("Tom", "tom.analyst@x.com, TOMASZ"), ("scientist", "JONAS_SCIENTIST")],
+)
+def test_a_part_of_a_name_finds_it(given: str, near: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """docs/updates.md, "Which user is meant": the nearest users. Most give the first name."""
+    out = tmp_path / "out"
+    rows = rows_of("JONAS_SCIENTIST", "JONAS_B", "tom.analyst@x.com", "TOMASZ", "ROBOT")
+    assert exports.export([exports.ndjson(rows, tmp_path / "rows.ndjson")], out, "--update") == 0
+    assert forget(out, "--forget-user", given) == 1
+    said = capsys.readouterr().err
+    each = said.partition("(did you mean ")[2].partition("?)")[0].split(", ")
+    assert set(each) >= set(near.split(", "))
 
 
 SPELLINGS = ("JSMITH", "jsmith", "KMiller", "m@x.com", "N@X.COM", "SYSTEM")
@@ -340,7 +372,7 @@ def test_a_user_that_dir_does_not_have_is_reported_with_the_nearest(
 ) -> None:
     before = {path: path.read_bytes() for path in of_spellings.rglob("*") if path.is_file()}
     assert forget(of_spellings, *(part for name in given for part in ("--forget-user", name))) == 1
-    assert f"forget_user: DIR has no rows of {said}" in capsys.readouterr().err
+    assert f"--forget-user: {of_spellings} has no rows of {said}" in capsys.readouterr().err
     assert {path: path.read_bytes() for path in of_spellings.rglob("*") if path.is_file()} == before
 
 

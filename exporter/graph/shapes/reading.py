@@ -5,6 +5,7 @@ Errors name file and shape. Source: SHACL, sections 2 (shapes, targets, paths) a
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -49,6 +50,12 @@ def files_of(folder: Path) -> list[Path]:
     if not paths:
         raise UsageError(f"{folder}: holds no shapes. Give a folder with your shapes in Turtle (*.ttl)")
     return paths
+
+
+def digest_of(folders: Iterable[Path]) -> str:
+    """A digest of the content of shapes in these folders and files, wherever they are and in any order."""
+    each = {hashlib.sha256(file.read_bytes()).digest() for folder in folders for file in files_of(folder)}
+    return hashlib.sha256(b"".join(sorted(each))).hexdigest()
 
 
 _TARGETS: Final = ("targetClass", "targetNode", "targetSubjectsOf", "targetObjectsOf")
