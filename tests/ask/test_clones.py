@@ -414,6 +414,40 @@ def test_answers_say_where_a_table_was_cloned_and_no_step_is_known(
     assert [note.partition(" was made from D.S.A")[0] for note in notes] == targets
 
 
+@pytest.mark.parametrize(
+    ("question", "given"),
+    [
+        ("end-up", {}),
+        ("column-copies", {"column_name": "C"}),
+        ("downstream-users", {}),
+        ("sensitive-data-movement", {"domain": "Table"}),
+    ],
+)
+def test_clones_of_each_night_are_told_at_once_if_they_were_made_after_the_data_came(
+    question: str, given: dict[str, str], tmp_path: Path
+) -> None:
+    """A table is filled from SOURCE on day 1, and from OTHER on day 3. Its clone is made anew on days 2, 4 and 6, and
+    on day 5 a third table is copied into it, and on day 7 a fourth one.
+    """
+    third, last = table("D.S.THIRD", 11), table("D.S.LAST", 12)
+    nights = [_made("D2.S.A", number) for number in (53, 54, 55)]
+    rows = [FILL, nights[0], copied(OTHER, A), nights[1], copied(third, A), nights[2], copied(last, A)]
+    told = [
+        {"user_name": "ETL", **row, "query_id": f"q{number}", "query_start_time": at(number)}
+        for number, row in enumerate(rows, 1)
+    ]
+    store = load(exported(told, [], tmp_path / "once"))
+    days = {"D.S.SOURCE": [2, 4, 6], "D.S.OTHER": [4, 6], "D.S.THIRD": [6], "D.S.LAST": [], "D.S.A": [2, 4, 6]}
+    for name, known in days.items():
+        notes = ask(store, find(question), {"object_name": name, **given}).notes
+        notes = [note for note in notes if "by CLONE or LIKE" in note]
+        assert len(notes) == bool(known), name
+        listed = "".join(notes).partition(" by CLONE or LIKE at ")[2].partition(". ")[0]
+        assert [time for time in listed.split(", ") if time] == [at(day) for day in known], name
+        ids = [f"D2.S.A (object_id={52 + day // 2})" for day in known]
+        assert not known or f"Ask for {', '.join(ids)}, too." in notes[0], name
+
+
 @pytest.mark.parametrize("question", ["policy-coverage", "exposure"])
 @pytest.mark.parametrize(
     ("given", "known"),
