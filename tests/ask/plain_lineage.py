@@ -86,7 +86,7 @@ def downstream_users(history: History, given: Given) -> set[Row]:
 
 
 def _read_another(source: str, called: str | None, query: Query) -> bool:
-    """Whether the row of a query has another object under the name of a source, each with its id, and not the source."""
+    """Whether the row of a query has another object under the name of a source, both with an id, and not the source."""
     keys = {key for (kind, key), (name, _) in query.shown.items() if kind == "BASE" and name == called}
     is_read = any(key == source for _, key in query.shown)
     return not is_read and "/name/" not in source and any("/name/" not in key for key in keys)
