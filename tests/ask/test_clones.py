@@ -351,6 +351,19 @@ def test_answers_say_what_is_inferred_and_what_is_not_followed(
     assert all(part in note for part, note in zip(notes, found, strict=True)), found
 
 
+@pytest.mark.parametrize("columns", [("C",), ()])
+def test_a_new_copy_by_a_clone_has_the_name_that_it_had_in_the_clone(columns: tuple[str, ...], tmp_path: Path) -> None:
+    """Its schema was renamed since."""
+    filled = FILL if columns else {**FILL, "objects_modified": [table("D.S.A", 3, ())]}
+    later = [read(table(name, 53, columns)) for name in ("D2.S.A", "D2.T.A")]
+    rows, lines = days("moved", [filled, CLONE, later[0], named("D2.S", "D2.T"), later[1]])
+    store = load(exported(flat(rows), flat(lines), tmp_path / "out"))
+    answer = ask(store, find("changes"), {"since": at(1), "until": at(3)})
+    copies = [row for row in answer.dicts() if row["change"] == "new copy"]
+    assert [(row["object_name"], row["query_id"]) for row in copies] == [("D2.S.A", "q2")]
+    assert any("Inferred from names" in note and "D2.S.A from D.S.A at 2026-01-02" in note for note in answer.notes)
+
+
 def test_a_clone_that_is_made_anew_has_its_name_since_the_first_row_that_gives_it(tmp_path: Path) -> None:
     """docs/not-recorded.md, "Data that moves without a row"."""
     again = {**cloned("D.S", "D2.S", 73, "REPLACE"), "line": {"end_time": "2026-01-04T06:20:00Z"}}
