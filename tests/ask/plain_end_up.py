@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Arrival(NamedTuple):
-    """``column``: None where the object alone is known."""
+    """``column``: None where the object alone is known; ``until``: how long a view shows the data, None for no end."""
 
     key: str | None
     name: str | None
@@ -34,6 +34,7 @@ class Arrival(NamedTuple):
     column: str | None
     time: datetime
     by: str
+    until: datetime | None = None
 
 
 def end_up(history: History, given: Given) -> set[Row]:
@@ -48,7 +49,7 @@ def end_up_of_all(history: History, every: Sequence[Given]) -> set[Row]:
     for given, turns in _values(history, every):
         search = _Search(history, given, turns)
         there = list(search.arrivals())
-        for key, name, kind, column, time, by in (*there, *search.shares(there)):
+        for key, name, kind, column, time, by, _ in (*there, *search.shares(there)):
             if in_time(given, time) and not search.is_itself(key, column, time):
                 row = (name, kind, column, by)
                 first[row] = min(time, first.get(row, time))
@@ -108,7 +109,7 @@ class _Search:
 
     def shares(self, there: list[Arrival]) -> Iterator[Arrival]:
         """The shares that open what the data is in, from then on or when it came there; and what it is from."""
-        places = [(one.key, one.time, None) for one in there if one.key]
+        places = [(one.key, one.time, one.until) for one in there if one.key]
         places += [(one.key, one.since, one.until) for one in self.turns]
         for opened in (one for one in grants(self.history) if one.grant.kind == "SHARE"):
             since = opened.grant.query.start
@@ -197,7 +198,8 @@ class _Search:
         for view in query.keys("DIRECT"):
             over = [one for one in certain(self.history) if one.view == view and one.source in keys
                     and ("@" in one.source or view not in query.keys("BASE"))]  # fmt: skip
-            if not any(one.first <= query.start and one.at(query.start) for one in over):
+            ends = {one.until for one in over if one.first <= query.start and one.at(query.start)}
+            if not ends:
                 continue
             columns = {
                 one.view_column
@@ -205,7 +207,8 @@ class _Search:
                 if one.at(query.start) and one.source in keys and (one.source, one.source_column) in read
             }
             for column in columns - {None} or {None}:
-                yield self._arrival(query, view, column, "COLUMN" if column else "OBJECT")
+                arrival = self._arrival(query, view, column, "COLUMN" if column else "OBJECT")
+                yield from (arrival._replace(until=until) for until in ends)
 
     def _arrival(self, query: Query, key: str, column: str | None, by: str) -> Arrival:
         return Arrival(key, name_at(self.history, key, query.start), domain(key), column, query.start, by)

@@ -75,11 +75,21 @@ def downstream_users(history: History, given: Given) -> set[Row]:
             own = [
                 thing for thing in things if thing.key == key and is_from(history, thing, query.data[key], query.start)
             ]
-            sources = {one.source for one in shown_by.get(key, ()) if one.at(query.start)}
+            sources = {
+                one.source for one in shown_by.get(key, ())
+                if one.at(query.start) and not _read_another(one.source, one.name, query)
+            }  # fmt: skip
             if shown and (own or query.data[key] in states or _shows(history, sources, states, query)
                           or _shows_itself(history, sources, things, query)):  # fmt: skip
                 last[query.user, shown] = max(query.start, last.get((query.user, shown), query.start))
     return {(user, name, time) for (user, name), time in last.items()}
+
+
+def _read_another(source: str, called: str | None, query: Query) -> bool:
+    """Whether the row of a query has another object under the name of a source, both with an id, and not the source."""
+    keys = {key for (kind, key), (name, _) in query.shown.items() if kind == "BASE" and name == called}
+    is_read = any(key == source for _, key in query.shown)
+    return not is_read and "/name/" not in source and any("/name/" not in key for key in keys)
 
 
 def _shows_itself(history: History, sources: set[str], things: list[Meant], query: Query) -> bool:

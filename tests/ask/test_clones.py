@@ -351,6 +351,19 @@ def test_answers_say_what_is_inferred_and_what_is_not_followed(
     assert all(part in note for part, note in zip(notes, found, strict=True)), found
 
 
+@pytest.mark.parametrize("columns", [("C",), ()])
+def test_a_new_copy_by_a_clone_has_the_name_that_it_had_in_the_clone(columns: tuple[str, ...], tmp_path: Path) -> None:
+    """Its schema was renamed since."""
+    filled = FILL if columns else {**FILL, "objects_modified": [table("D.S.A", 3, ())]}
+    later = [read(table(name, 53, columns)) for name in ("D2.S.A", "D2.T.A")]
+    rows, lines = days("moved", [filled, CLONE, later[0], named("D2.S", "D2.T"), later[1]])
+    store = load(exported(flat(rows), flat(lines), tmp_path / "out"))
+    answer = ask(store, find("changes"), {"since": at(1), "until": at(3)})
+    copies = [row for row in answer.dicts() if row["change"] == "new copy"]
+    assert [(row["object_name"], row["query_id"]) for row in copies] == [("D2.S.A", "q2")]
+    assert any("Inferred from names" in note and "D2.S.A from D.S.A at 2026-01-02" in note for note in answer.notes)
+
+
 def test_a_clone_that_is_made_anew_has_its_name_since_the_first_row_that_gives_it(tmp_path: Path) -> None:
     """docs/not-recorded.md, "Data that moves without a row"."""
     again = {**cloned("D.S", "D2.S", 73, "REPLACE"), "line": {"end_time": "2026-01-04T06:20:00Z"}}
@@ -412,6 +425,40 @@ def test_answers_say_where_a_table_was_cloned_and_no_step_is_known(
 ) -> None:
     notes = [note for note in ask(of_tables, find(question), given).notes if "by CLONE or LIKE" in note]
     assert [note.partition(" was made from D.S.A")[0] for note in notes] == targets
+
+
+@pytest.mark.parametrize(
+    ("question", "given"),
+    [
+        ("end-up", {}),
+        ("column-copies", {"column_name": "C"}),
+        ("downstream-users", {}),
+        ("sensitive-data-movement", {"domain": "Table"}),
+    ],
+)
+def test_clones_of_each_night_are_told_at_once_if_they_were_made_after_the_data_came(
+    question: str, given: dict[str, str], tmp_path: Path
+) -> None:
+    """A table is filled from SOURCE on day 1, and from OTHER on day 3. Its clone is made anew on days 2, 4 and 6, and
+    on day 5 a third table is copied into it, and on day 7 a fourth one.
+    """
+    third, last = table("D.S.THIRD", 11), table("D.S.LAST", 12)
+    nights = [_made("D2.S.A", number) for number in (53, 54, 55)]
+    rows = [FILL, nights[0], copied(OTHER, A), nights[1], copied(third, A), nights[2], copied(last, A)]
+    told = [
+        {"user_name": "ETL", **row, "query_id": f"q{number}", "query_start_time": at(number)}
+        for number, row in enumerate(rows, 1)
+    ]
+    store = load(exported(told, [], tmp_path / "once"))
+    days = {"D.S.SOURCE": [2, 4, 6], "D.S.OTHER": [4, 6], "D.S.THIRD": [6], "D.S.LAST": [], "D.S.A": [2, 4, 6]}
+    for name, known in days.items():
+        notes = ask(store, find(question), {"object_name": name, **given}).notes
+        notes = [note for note in notes if "by CLONE or LIKE" in note]
+        assert len(notes) == bool(known), name
+        listed = "".join(notes).partition(" by CLONE or LIKE at ")[2].partition(". ")[0]
+        assert [time for time in listed.split(", ") if time] == [at(day) for day in known], name
+        ids = [f"D2.S.A (object_id={52 + day // 2})" for day in known]
+        assert not known or f"Ask for {', '.join(ids)}, too." in notes[0], name
 
 
 @pytest.mark.parametrize("question", ["policy-coverage", "exposure"])

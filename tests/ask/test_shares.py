@@ -101,7 +101,17 @@ CLONED: Final[dict[str, list[Json]]] = {
     for name, number in (("", 53), ("-by-name", None))
 }
 """No row but that of the grant names the table in the clone."""
+LATER: Final = thing("T", 4)
+RENAMED: Final = [changed(T, "ALTER", objectName={"value": "D.S.OLD"}), changed(LATER, "CREATE")]
+TURNS: Final[dict[str, list[Json]]] = {
+    "granted-later": [copied(A, T), through(SV, T), *RENAMED, copied(B, LATER), through(SV, LATER), GRANT,
+                      TO_ACCOUNT],
+    "granted-before": [GRANT, TO_ACCOUNT, copied(A, T), through(SV, T), *RENAMED, copied(B, LATER),
+                       through(SV, LATER)],
+}  # fmt: skip
+"""The view was read over a table, and then over another one that had got its name."""
 STORIES: Final[dict[str, list[Json]]] = {
+    **TURNS,
     **BEHIND,
     **{name: story for name, (story, _) in (NOT_FOLLOWED | NO_MORE).items()},
     # rows do not say from which column or file the columns of the table came
@@ -200,6 +210,17 @@ def test_exposure_tells_of_a_shared_view_over_what_is_asked_for(story: str, whol
 def test_readers_of_what_the_data_went_to_are_not_all_on_record(whole: Store) -> None:
     told = notes("downstream-users", "view", whole, object_name="D.S.IN")
     assert f"D.S.SV, a view over D.S.T, was granted to a share: {ELSEWHERE}." in told
+
+
+@pytest.mark.parametrize(("story", "first"), [("granted-later", ("", at(7))), ("granted-before", (at(4), at(8)))])
+def test_a_share_has_what_its_view_shows_since_it_was_granted(story: str, first: tuple[str, str], whole: Store) -> None:
+    """The table that the view showed before, and no more, is in no share."""
+    for source, time, number in zip("AB", first, (3, 4), strict=True):
+        answer = asked("end-up", stories.of(story, whole), object_name=f"D.S.{source}")
+        assert [row[3] for row in answer.rows if row[1] == "Share"] == ([time] if time else []), source
+        told = notes("downstream-users", story, whole, object_name=f"D.S.{source}")
+        told += notes("exposure", story, whole, object_id=str(number), domain="Table")
+        assert told.count("D.S.SV, a view over") == (2 if time else 0), told
 
 
 def test_where_data_ended_up_leads_to_the_share(whole: Store) -> None:

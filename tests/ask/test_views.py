@@ -269,6 +269,8 @@ def test_a_view_shows_the_tables_of_a_name_in_turn(
         found, _ = ask(tmp_path / "out", capsys, "downstream-users", object_name=source["objectName"])
         readers.append({user for user, name, _ in found if name == "D.S.V"})
     assert all(one >= {f"U{2 * n + 2}"} for n, one in enumerate(readers))
+    if ids == (11, 12, 11):  # rows have ids: nobody else read table 12
+        assert readers[1] == {"U4"}
     if ids == (11, 12, 13):
         assert readers == [{"U2"}, {"U4"}, {"U6"}]
         at_noon = [("2026-03-02T12:00:00Z", "S0"), ("2026-03-03T12:00:00Z", "S0"), ("2026-03-04T12:00:00Z", "S1")]
@@ -277,11 +279,53 @@ def test_a_view_shows_the_tables_of_a_name_in_turn(
             assert {name for name, *_ in found} == {"D.S.T", f"D.S.{source}"}, at
 
 
+BACK: Final[dict[str, list[tuple[int, str, Json]]]] = {
+    "renamed": [(11, "ALTER", {"objectName": {"value": "D.S.A"}}), (12, "ALTER", {"objectName": {"value": "D.S.B"}}),
+                (11, "ALTER", {"objectName": {"value": "D.S.T"}})],
+    "undropped": [(11, "DROP", {}), (12, "DROP", {}), (11, "UNDROP", {})],
+    "undropped-after-rename": [(11, "DROP", {}), (12, "ALTER", {"objectName": {"value": "D.S.B"}}),
+                               (11, "UNDROP", {})],
+}  # fmt: skip
+"""How table 11 loses its name to table 12, and gets it back."""
+
+
+@pytest.mark.parametrize("how", BACK)
+def test_a_table_that_gets_its_name_back_has_its_own_readers(
+    how: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """V is read on days 2 and 7 over table 11, and on day 4 over table 12."""
+
+    def change(number: int, object_id: int, operation: str, properties: Json) -> Json:
+        name = "D.S.A" if properties.get("objectName", {}).get("value") == "D.S.T" else "D.S.T"
+        table = {"objectDomain": "Table", "objectName": name, "objectId": object_id}
+        return row(number, "DBA", [], [], object_modified_by_ddl={
+            **table, "operationType": operation, "properties": properties,
+        })  # fmt: skip
+
+    lost, taken, back = (change(number, *one) for number, one in zip((3, 5, 6), BACK[how], strict=True))
+    nights = [anew(2, 11, thing("Table", 40, "R0")), [lost], anew(4, 12, thing("Table", 41, "R1")), [taken], [back]]
+    out = of_nights(
+        tmp_path, [created(1, VIEW)], *nights, [row(7, "U7", [VIEW], anew(2, 11, RAW)[1]["base_objects_accessed"])]
+    )
+    for number, users in ((0, {"U2", "U7"}), (1, {"U4"})):
+        found, notes = ask(out, capsys, "downstream-users", object_name=f"D.S.R{number}")
+        assert {user for user, name, _ in found if name == "D.S.V"} == users
+        assert BY_TURNS not in notes
+        _, notes = ask(out, capsys, "end-up", object_name=f"D.S.R{number}")
+        assert f"{BY_TURNS} The answer may have these views" in notes
+    for number in (4, 7):
+        _, notes = ask(out, capsys, "lineage-as-of", object_name="D.S.V", at=day(number, 12))
+        assert f"{BY_TURNS} The answer has what came to each of them: D.S.V over D.S." in notes
+
+
 # --- streams that a row does not name ---------------------------------------------------------------------------------
 
 
 UNREAD, ALL_NIGHTS = "No query on record read D.S.V since", "at times when a query wrote what it read"
 NOT_IN_ANSWER, WHICH_READ = "no query on record read them after", "Rows do not say which of the objects that had a name"
+
+
+BY_TURNS = "Objects that had one name by turns, as with a swap and back, count as behind the view over it all the time."
 
 
 def of_nights(tmp_path: Path, *nights: list[Json]) -> Path:

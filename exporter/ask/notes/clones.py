@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -75,6 +75,10 @@ ORDER BY ?time ?target ?source
 """What was made by CLONE or LIKE of a single object, and whether the graph has the step for data and for columns."""
 
 
+_Periods = dict[str, list[tuple[datetime, datetime | None]]]
+"""Objects, each with from when until when; None: no end."""
+
+
 class _Gap(NamedTuple):
     """A step through a CLONE that the answer lacks. ``thing``: what came by it, empty where it is not on record.
     ``column``: the column that lacks the step, empty for the whole object.
@@ -94,7 +98,7 @@ def clones(asked: Asked) -> Iterator[str]:
             steps = _Steps(asked)
             yield from _inferred(asked, _with_sources(steps.inferred(), asked.containers))
             yield from _missing(asked, steps)
-            yield from _made(asked, made)
+            yield from _made(asked, made, steps.periods)
     if asked.name in _OF_STEPS and asked.answer.rows and asked.graph.is_used("ah:inferredFrom"):
         shown = [*_with_sources(_shown(asked), asked.containers)]
         for note in _inferred(asked, shown):
@@ -182,7 +186,7 @@ class _Steps:
         columns: dict[str, set[str]] = {}
         for column in self._lineage.columns or ():
             columns.setdefault(self._lineage.thing(self._lineage.whole(column)), set()).add(self._column(column))
-        for thing, periods in sorted(self._periods().items()):
+        for thing, periods in sorted(self.periods.items()):
             for account, place, step in self._copies_of(thing):
                 key = step.clone.change, thing
                 if key in (of_columns if thing in columns else whole) or not any(
@@ -194,7 +198,8 @@ class _Steps:
                 if key not in whole:
                     yield from self._copies_of_copies(account, step.target, place + 1)
 
-    def _periods(self) -> dict[str, list[tuple[datetime, datetime | None]]]:
+    @cached_property
+    def periods(self) -> _Periods:
         """When each object held the data. What a column got is there also when others of its columns are written."""
         found: dict[str, list[tuple[datetime, datetime | None]]] = {}
         for state in self._lineage.states:
@@ -365,30 +370,22 @@ def made_by_clones(graph: Lookups) -> list[Solution]:
     return list(graph.select(_MADE))
 
 
-def _made(asked: Asked, rows: Iterable[Solution]) -> Iterator[str]:
-    """Notes that the answer lacks what came with a CLONE or LIKE of a table, for each such table that it leads to."""
+def _made(asked: Asked, rows: Iterable[Solution], periods: _Periods) -> Iterator[str]:
+    """Notes that the answer lacks what came with a CLONE or LIKE of a table, for each such table that it leads to: one
+    for all that got one name, as with a clone of each night. ``periods``: when each object held the data.
+    """
     lineage = asked.lineage
-    ways = [way for row in rows if (way := _Way.of(asked, row)).is_followed(asked)]
-    lacking = [
-        way
-        for way in ways
-        if way.row["has_columns" if lineage.is_of_columns else "has_data"] != "true"
-        if asked.is_by_then(way.row["time"])
-    ]
-    for row, account, sources in lacking[:_SHOWN]:
-        others, theirs = (sources, "source") if lineage.is_up else ({row["made"]}, "target")
-        time, only = datetime.fromisoformat(row["time"]), min(others) if len(others) == 1 else ""
-        is_asked = lineage.is_of_all or not others.isdisjoint(lineage.asked_things)
-        at = ""
-        if (
-            lineage.is_up and asked.values("at") and not asked.is_of_page
-        ):  # what the source got later did not come along
-            was_replaced = bool(only) and asked.graph.was_dropped(only, time)
-            at = f" with at={as_text(time - MOMENT if was_replaced else time)}"
+    by_names: dict[tuple[str, str], list[_Way]] = {}
+    for way in (_Way.of(asked, row) for row in rows):
+        is_lacking = way.row["has_columns" if lineage.is_of_columns else "has_data"] != "true"
+        if is_lacking and asked.is_by_then(way.row["time"]) and way.is_followed(asked, periods):
+            by_names.setdefault((way.row["target"], way.row["source"]), []).append(way)
+    for (target, source), ways in [*by_names.items()][:_SHOWN]:
+        ask = list(dict.fromkeys(name for way in ways if (name := way.to_ask_for(asked))))
         yield (
-            f"{row['target']} was made from {row['source']} by CLONE or LIKE at {row['time']}. {NOT_SAID} between "
-            f"{'their columns' if lineage.is_of_columns else 'them'}."
-            + ("" if is_asked else f" Ask for {asked.graph.called(row[theirs], account, time, only)}{at}, too.")
+            f"{target} was made from {source} by CLONE or LIKE at {first_of([way.row['time'] for way in ways], _SHOWN)}"
+            f". {NOT_SAID} between {'their columns' if lineage.is_of_columns else 'them'}."
+            + (f" Ask for {first_of(ask, _SHOWN)}, too." if ask else "")
         )
 
 
@@ -413,9 +410,24 @@ class _Way(NamedTuple):
         found = found or [holder for holder in later if holder.iri != row["made"] and not graph.is_made(holder)][:1]
         return cls(row, account, {holder.iri for holder in found})
 
-    def is_followed(self, asked: Asked) -> bool:
-        """Whether the answer follows data to what was made, or (down) to the source of it: by names, if no row gives
-        the source.
+    def to_ask_for(self, asked: Asked) -> str:
+        """What has the rest of the answer, with a time if it is the source; empty if it is asked for."""
+        lineage, row = asked.lineage, self.row
+        others, theirs = (self.sources, "source") if lineage.is_up else ({row["made"]}, "target")
+        if lineage.is_of_all or not others.isdisjoint(lineage.asked_things):
+            return ""
+        time, only = datetime.fromisoformat(row["time"]), min(others) if len(others) == 1 else ""
+        at = ""
+        if (
+            lineage.is_up and asked.values("at") and not asked.is_of_page
+        ):  # what the source got later did not come along
+            was_replaced = bool(only) and asked.graph.was_dropped(only, time)
+            at = f" with at={as_text(time - MOMENT if was_replaced else time)}"
+        return f"{asked.graph.called(row[theirs], self.account, time, only)}{at}"
+
+    def is_followed(self, asked: Asked, periods: _Periods) -> bool:
+        """Whether the answer follows data to what was made, or (down) to the source of it, which held the data then: by
+        names, if no row gives the source. ``periods``: when each object held it, as far as that is known.
         """
         graph, lineage = asked.graph, asked.lineage
         ends = {self.row["made"]} if lineage.is_up else self.sources
@@ -423,7 +435,15 @@ class _Way(NamedTuple):
             return lineage.is_of_all or match_name(self.row["source"]) in lineage.names
         own = {graph.text(thing, "ah:columnOf") or thing for thing in asked.asked_objects if asked.is_of_page}
         things = {*lineage.things, *lineage.asked_things, *own}
-        return any(not things.isdisjoint({end, *graph.same_names(end)}) for end in ends)
+        return any(
+            not things.isdisjoint(forms := {end, *graph.same_names(end)})
+            and (lineage.is_up or self._held_then([one for form in forms for one in periods.get(form, ())]))
+            for end in ends
+        )
+
+    def _held_then(self, periods: Collection[tuple[datetime, datetime | None]]) -> bool:
+        time = datetime.fromisoformat(self.row["time"])
+        return not periods or any(since <= time and (until is None or time <= until) for since, until in periods)
 
 
 def _brought(asked: Asked) -> Iterator[str]:

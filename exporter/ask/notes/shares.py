@@ -199,13 +199,15 @@ def shared_of(asked: Asked, things: Iterable[str], *, only_held: bool = False) -
     over = {thing: {thing: True, **_over(graph, thing, asked.since)} for thing in sorted(things)}
     every = sorted({one for views_over in over.values() for one in views_over})
     named = _granted(asked, every, only_held=only_held)
-    found = {
-        thing: [
-            _Shared(one, named[one][0], certain, named[one][1]) for one, certain in views_over.items() if one in named
-        ]
-        for thing, views_over in over.items()
-    }
-    return {thing: shared for thing, shared in found.items() if shared}
+    found = defaultdict[str, list[_Shared]](list)
+    for thing, views_over in over.items():
+        for one in filter(named.__contains__, views_over):
+            called, kept, begin = named[one]
+            # A share that was given a view later has what the view shows from then on.
+            then = views_over if one == thing else _over(graph, thing, max(begin, asked.since or begin))
+            if one in then:
+                found[thing].append(_Shared(one, called, then[one], kept))
+    return dict(found)
 
 
 def grants_to_shares(
@@ -230,9 +232,9 @@ def _over(graph: Lookups, thing: str, since: datetime | None) -> dict[str, bool]
     return {view: is_certain for view, is_certain in found.items() if view != thing}
 
 
-def _granted(asked: Asked, things: Collection[str], *, only_held: bool) -> dict[str, tuple[str, str]]:
-    """The objects that were granted to a share; each with its name in the row of the last grant on it, if any, and with
-    when it was made anew, if the grant holds only if it was kept then.
+def _granted(asked: Asked, things: Collection[str], *, only_held: bool) -> dict[str, tuple[str, str, datetime]]:
+    """The objects that were granted to a share; each with its name in the row of the last grant on it, if any, with
+    when it was made anew, if the grant holds only if it was kept then, and with when the first grant on it began.
     """
     graph, around, kept = asked.graph, _around(asked.graph, things), perhaps_kept(asked.graph)
 
@@ -242,17 +244,20 @@ def _granted(asked: Asked, things: Collection[str], *, only_held: bool) -> dict[
     def to_share(starts: Iterable[str]) -> list[str]:
         return grants_to_shares(graph, starts, counts)
 
-    found = dict[str, tuple[str, str]]()
+    def begin(grants: Iterable[str]) -> datetime:
+        return min(in_utc(time) for grant in grants for time in graph.objects(grant, "ah:validFrom"))
+
+    found = dict[str, tuple[str, str, datetime]]()
     for thing in things:
         forms = (thing, *graph.same_names(thing))
         own = {grant for form in forms for grant in graph.subjects("ah:grantedObject", form)}
         names = [granted_as(graph, grant) or "" for grant in to_share(filter(counts, own)) if grant in own]
-        if to_share(filter(counts, own | around.get(thing, set()))):
-            found[thing] = next(filter(None, reversed(names)), ""), ""
+        if to_shares := [one for one in filter(counts, own | around.get(thing, set())) if to_share([one])]:
+            found[thing] = next(filter(None, reversed(names)), ""), "", begin(to_shares)
             continue
         for ended in kept.get(thing, ()):
             if to_share([ended.grant]):
-                found[thing] = granted_as(graph, ended.grant) or "", ended.until
+                found[thing] = granted_as(graph, ended.grant) or "", ended.until, begin([ended.grant])
     return found
 
 

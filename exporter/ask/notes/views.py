@@ -30,6 +30,9 @@ _SHOWN: Final = 5
 _DOMAINS: Final = ("View", "Stream")
 _MAKING: Final = frozenset(("CREATE", "REPLACE"))
 _VIEW, _SOURCE = "ah:view", "ah:sourceObject"
+_BY_TURNS: Final = (
+    "Objects that had one name by turns, as with a swap and back, count as behind the view over it all the time."
+)
 _SOURCES: Final = """\
 SELECT DISTINCT ?to ?evidence ?since ?until WHERE {
   VALUES ?from { @from@ }
@@ -45,6 +48,16 @@ SELECT ?since ?until WHERE {
   VALUES ?match_name { @column@ }
   ?column ah:columnOf ?view ; ah:matchName ?match_name .
   ?shown ah:viewColumn ?column ; ah:evidence "CERTAIN" .
+  OPTIONAL { ?shown ah:validFrom ?since }
+  OPTIONAL { ?shown ah:validUntil ?until }
+}
+"""
+_NAMED: Final = """\
+SELECT DISTINCT ?view ?name ?source ?since ?until WHERE {
+  VALUES ?view { @view@ }
+  ?shown ah:view ?view ; ah:sourceName ?name ; ah:sourceObject ?source .
+  ?source ah:objectId ?id .
+  FILTER NOT EXISTS { ?shown ah:viewColumn ?column }
   OPTIONAL { ?shown ah:validFrom ?since }
   OPTIONAL { ?shown ah:validUntil ?until }
 }
@@ -148,6 +161,8 @@ def _upward(asked: Asked, period: _Period) -> Iterator[str]:
             yield f"{name}: no row shows what is behind this {domain.lower()}. Its data may come from anywhere."
             continue
         yield from _unread_since(asked, thing, views.certain)
+        if turns := _by_turns(graph, {thing}, period).get(thing):
+            yield f"{_BY_TURNS} The answer has what came to each of them: {name} over {_listed(asked, turns)}."
         columns = [match_name(column) for column in (asked.values("column_name") if views.certain else ())]
         yield from _shown_of_some(asked, thing, columns, views.certain)
         unknown = [column for column in columns if not _shows_column(graph, thing, column, period)]
@@ -318,12 +333,15 @@ def _not_read_since(asked: Asked, things: Collection[str], answered: Collection[
 
 
 def _made_anew_below(asked: Asked) -> Iterator[str]:
-    """A note on views over objects that lost the data, or the name, and count as the same: those without an id that
-    were made anew, and those that had a name several times.
+    """Notes on views over objects that lost the data, or the name: those without an id that were made anew or had a
+    name several times, and count as the same, and those that had a name by turns.
     """
     graph, found = asked.graph, set[str]()
-    for source in sorted(asked.followed):
-        views = [view for view, is_certain in over(graph, source, asked.since).items() if is_certain]
+    over_each = {
+        source: [view for view, is_certain in over(graph, source, asked.since).items() if is_certain]
+        for source in sorted(asked.followed)
+    }
+    for source, views in over_each.items():
         begin = asked.lineage.begins.get(source)
         changes = [one for one in graph.subjects("ah:changedObject", source) if views]
         times = [
@@ -333,7 +351,8 @@ def _made_anew_below(asked: Asked) -> Iterator[str]:
             for time in graph.objects(one, "prov:startedAtTime")
             if begin is None or in_utc(time) > in_utc(begin)
         ]
-        names = Counter(match_name(one.name) for one in graph.names_of(source) if views)
+        has_id = graph.text(source, "ah:objectId") is not None
+        names = Counter(match_name(one.name) for one in graph.names_of(source) if views and not has_id)
         if times or any(count > 1 for count in names.values()):
             how = f"made anew {min(times, key=in_utc)}" if times else "had the name several times"
             found |= {f"{asked.label(view)} over {asked.label(source)} ({how})" for view in views}
@@ -344,6 +363,36 @@ def _made_anew_below(asked: Asked) -> Iterator[str]:
             "read was another object by then, or be missing: "
             f"{first_of(sorted(found), _SHOWN)}."
         )
+    if asked.name == "downstream-users" and not is_by_day(graph):
+        return  # the row of each read says which one it read
+    turns = _by_turns(graph, {view for views in over_each.values() for view in views}, _Period(asked.since))
+    shown = {
+        f"{asked.label(view)} over {asked.label(source)}"
+        for source, views in over_each.items()
+        for view in views
+        if source in turns.get(view, ())
+    }
+    if shown:
+        yield (
+            f"{_BY_TURNS} The answer may have these views, their readers, and shares that open them, for a time when "
+            f"they showed another one: {first_of(sorted(shown), _SHOWN)}."
+        )
+
+
+def _by_turns(graph: Lookups, views: Collection[str], period: _Period) -> dict[str, set[str]]:
+    """Views -> the objects behind them that had one name by turns, as with a swap and back, or a drop and its undoing:
+    of these the graph does not tell when each was behind the view.
+    """
+    found: dict[tuple[str | None, ...], set[str]] = {}
+    for row in graph.select(_NAMED, view=iris(views)) if views else ():
+        if period.has(row):
+            key = (row["view"], match_name(row["name"] or ""), row["since"], row["until"])
+            found.setdefault(key, set()).add(row["source"])
+    turns: dict[str, set[str]] = {}
+    for (view, *_), sources in found.items():
+        if len(sources) > 1:
+            turns.setdefault(view or "", set()).update(sources)
+    return turns
 
 
 def _not_followed(asked: Asked, starts: Collection[str], answered: Collection[str], period: _Period) -> set[str]:
