@@ -42,7 +42,8 @@ TAGGED = """
 """
 SET = """
 <q/s> a ah:PolicySetting ; ah:settingOn <table/1> ;
-    ah:onColumn <table/1/column/A> ; ah:elementObject <masking-policy/1> ; ah:validFrom "2026-01-01T00:00:00Z"^^xsd:dateTime .
+    ah:onColumn <table/1/column/A> ; ah:elementObject <masking-policy/1> ;
+    ah:validFrom "2026-01-01T00:00:00Z"^^xsd:dateTime .
 """
 SET_ON_TAG = """
 <q/s> a ah:PolicySetting ; ah:settingOn <tag/1> ; ah:elementObject <masking-policy/1> ;
