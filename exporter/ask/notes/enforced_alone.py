@@ -145,9 +145,9 @@ def _set_by_rows(graph: Lookups, wholes: Collection[str], thing: str) -> dict[tu
     when first.
     """
     every = [
-        (graph.text(setting, "ah:onColumn"), element, in_utc(since))
+        (graph.text(setting, "ah:onColumn"), element, in_utc(begin))
         for setting in graph.subjects("ah:settingOn", thing)
-        if (since := graph.text(setting, "ah:validFrom"))
+        if (begin := graph.text(setting, "ah:validFrom"))
         for element in graph.objects(setting, "ah:elementObject")
     ]
     for column, elements, held in policies_in_force(graph, thing, wholes, only_set=True):
