@@ -12,7 +12,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, QuerySolutions, Store, Tri
 from exporter.graph.terms import PREFIXES, full
 
 Looked = TypeVar("Looked")
-_PREFIXES: Final = "".join(f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in PREFIXES.items())
+PROLOGUE: Final = "".join(f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in PREFIXES.items())
 EARLY: Final = datetime.min.replace(tzinfo=UTC)
 LATE: Final = datetime.max.replace(tzinfo=UTC)
 """Before and after all times of a graph."""
@@ -176,4 +176,4 @@ def literals(texts: Iterable[str]) -> str:
 def _filled(query: str, places: dict[str, str]) -> str:
     for name, text in places.items():
         query = query.replace(f"@{name}@", text)
-    return _PREFIXES + query
+    return PROLOGUE + query

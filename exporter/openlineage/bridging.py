@@ -59,12 +59,14 @@ MOST_HELPERS: Final = 10_000
 
 class HelperState(Struct, array_like=True, frozen=True, gc=False):
     """What an object is. ``kind``: ``table`` or ``view``, which are followed; ``other``: a table that only got the
-    name of a helper, with data that no fill on record brought. ``is_plain``: it is an ordinary dataset.
+    name of a helper, with data that no fill on record brought. ``is_plain``: it is an ordinary dataset. ``is_filled``:
+    a query on record wrote into it.
     """
 
     kind: str
     content: HelperContent = HelperContent()
     is_plain: bool = False
+    is_filled: bool = False
 
 
 Version = tuple[int, str, HelperState | None]
@@ -131,7 +133,8 @@ class Helpers:
             state = self._at(ref, step)
             if state is None or state.kind == "other":
                 continue
-            is_plain = state.is_plain or self._is_unclear(ref, step)
+            is_empty = state.kind == "table" and not (state.is_filled or state.content.inputs)
+            is_plain = state.is_plain or is_empty or self._is_unclear(ref, step)
             if state.kind == "table" and (not is_plain or state.content.inputs):
                 read.append((*ref[:2], state.content, not is_plain))
             elif state.kind == "view" and not is_plain:
@@ -157,14 +160,15 @@ class Helpers:
             content = _merged(content, _content(fill, step, from_helpers))
         is_plain = state.is_plain or self._is_unclear(fill.ref, step) or _size(content) > MOST_SOURCES
         kept = content if not is_plain or fill.empties else state.content
-        self._set(self._meant(fill.ref), step, HelperState(state.kind, kept, is_plain))
+        is_filled = state.is_filled or fill.adds
+        self._set(self._meant(fill.ref), step, HelperState(state.kind, kept, is_plain, is_filled))
         return not is_plain
 
     def _change_columns(self, change: ColumnChange, step: HelperStep) -> None:
         state = self._now(change.ref)
         if state is not None and state.kind == "table":
             content = _with_columns(state.content, change)
-            changed = HelperState(state.kind, content, state.is_plain or change.is_cut)
+            changed = replace(state, content=content, is_plain=state.is_plain or change.is_cut)
             if changed != state:
                 self._set(self._meant(change.ref), step, changed)
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from exporter.input.properties import COLUMNS, read
+from exporter.input.properties import COLUMNS, is_of_source, read
 from exporter.model.answers import Dataset, HelperSigns, HelperWindow
 from exporter.model.effects import CREATES
 from exporter.model.facts import Change, Content, QueryFacts, Thing
@@ -111,15 +111,34 @@ def unclear(facts: QueryFacts) -> Iterator[Thing]:
 
 def _copies(content: Content) -> Iterator[Thing]:
     """The tables that the query makes by CLONE or LIKE: the row names the source as a property of the change, or as
-    read by a query that writes nothing into the new table (view, "CREATE TABLE … CLONE").
+    read by a query that writes nothing into the new table (view, "CREATE TABLE … CLONE"), or may have named it in what
+    Snowflake cut.
     """
     written = {write.thing.key for write in content.writes}
     read = {access.thing.key for access in content.accesses if access.thing.kind in KINDS}
     for change in content.changes:
         thing = change.thing
         is_made = change.operation in CREATES and thing.kind == "table" and thing.key not in written
-        if change.source_key is not None or (is_made and read - {thing.key}):
+        if change.source_key is not None or (is_made and (read - {thing.key} or hides_source(change.properties))):
             yield thing
+
+
+def hides_source(properties: str | None) -> bool:
+    """Whether a CREATE may be a CLONE or LIKE of an object that Snowflake cut from its properties.
+
+    >>> hides_source('{"cloneSourceName": {"value": "TRUNCATED"}}'), hides_source('{"columns": "TRUNCATED"}')
+    (True, False)
+    """
+    if TRUNCATED not in (properties or ""):
+        return False
+    given = read(properties)
+    is_cut = any(is_of_source(name) and value == TRUNCATED for name, value in given.atoms.items())
+    return is_cut or given.is_doubtful or given.normal == TRUNCATED
+
+
+def is_like(properties: str | None) -> bool:
+    """Whether the source that the properties of a CREATE name is that of a LIKE, which copies no data."""
+    return any(is_of_source(name) and name.lower().startswith("like") for name in read(properties).atoms)
 
 
 def cut_alters(content: Content) -> Iterator[Thing]:

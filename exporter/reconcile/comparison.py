@@ -194,13 +194,22 @@ class _Classifier:
             return "incomplete-rows", f"{_queries(unclear)} filled {target} in rows that do not say all sources"
         if reason := self._without_columns(edge, fills):
             return reason
-        cut = sum(not reads or bool(reads & edge.source.members) for reads in observed.cut.values())
-        if cut:
-            return (
-                "incomplete-rows",
-                f"the rows of {_queries(cut)} that may have read {edge.source.name} do not say what was written",
-            )
-        return self._declared.between_helpers(edge, observed)
+        why = self._through_clones(edge) or self._in_cut_rows(edge)
+        return ("incomplete-rows", why) if why else self._declared.between_helpers(edge, observed)
+
+    def _through_clones(self, edge: ComparedEdge) -> str | None:
+        """Why data may have come over clones of the source, which hold what it held; None without any."""
+        observed = self._observed
+        sources = {one for iri in edge.target.members for one in observed.sources.get(iri, ())}
+        clones = sorted(observed.names[one] for one in observed.clones.of(edge.source.members, sources))
+        of_source = f"made by a CLONE that is or may be of {edge.source.name}"
+        return f"{edge.target.name} was filled from {first_of(clones, _NAMED)}, {of_source}" if clones else None
+
+    def _in_cut_rows(self, edge: ComparedEdge) -> str | None:
+        """Which rows may show the edge and do not say what was written; None without any."""
+        cut = sum(not reads or bool(reads & edge.source.members) for reads in self._observed.cut.values())
+        may_show = f"the rows of {_queries(cut)} that may have read {edge.source.name} do not say what was written"
+        return may_show if cut else None
 
     def _without_columns(self, edge: ComparedEdge, fills: list[Version]) -> tuple[str, str] | None:
         """The reason that rows show the edge between the objects and do not list its columns; None if it is not so."""

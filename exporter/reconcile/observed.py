@@ -4,7 +4,8 @@ A query fills an object from all that it read (``prov:wasDerivedFrom`` of the ve
 those that the row lists as its sources. What only filters is read, and no column comes from it.
 
 Helpers are left out: where a query reads a table that a load fills, reads and drops (dbt's ``__dbt_tmp``), what
-filled that table stands in its place; where it reads such a view, the objects behind it do.
+filled that table stands in its place; where it reads such a view, the objects behind it do. Where rows do not say all
+that filled the helper, they do not say all that filled its reader.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.ask.answers import Row
 from exporter.ask.questions import select
-from exporter.graph.terms import PREFIXES
+from exporter.ask.triples import PROLOGUE
 from exporter.input.times import parse_time
 from exporter.model.facts import TEXTS
 from exporter.model.identifiers import match_name
 from exporter.openlineage.helpers import is_named
 from exporter.openlineage.settings import HELPERS
+from exporter.reconcile.clones import Clones
 
 if TYPE_CHECKING:
     from pyoxigraph import Store
 
-PROLOGUE: Final = "".join(f"PREFIX {name}: <{iri}>\n" for name, iri in PREFIXES.items())
 _REMOVING: Final = ("DELETE", "TRUNCATE")
 """The beginnings of ``query_type`` of queries that fill nothing."""
 _OF_QUERY: Final = ", ".join(f'"{name}"' for name in TEXTS)
@@ -38,7 +39,7 @@ _PERIOD: Final = f"""{PROLOGUE}SELECT (MIN(?time) AS ?first) (MAX(?time) AS ?las
   ?query prov:startedAtTime ?time ; prov:wasAssociatedWith ?user .
 }}"""
 _WRITES: Final = f"""{PROLOGUE}SELECT ?target ?version ?prior ?query ?id ?count ?time ?type
-  ?wrote ?columns ?cut ?cloned
+  ?wrote ?columns ?cut
 WHERE {{
   VALUES ?target {{ @objects@ }}
   ?version prov:specializationOf ?target ; prov:wasGeneratedBy ?query .
@@ -50,7 +51,6 @@ WHERE {{
   BIND(EXISTS {{ ?version ah:objectName ?name }} AS ?wrote)
   BIND(EXISTS {{ ?version ah:wroteColumn ?column }} AS ?columns)
   BIND(EXISTS {{ ?query ah:incomplete ?part FILTER(STRBEFORE(?part, " ") NOT IN ({_OF_QUERY})) }} AS ?cut)
-  BIND(EXISTS {{ ?query ah:hasChange ?change . ?change ah:changedObject ?target ; ah:madeFromName ?from }} AS ?cloned)
 }}"""
 _READS: Final = f"""{PROLOGUE}SELECT DISTINCT ?version ?read ?source ?domain ?name ?helper ?direct ?base ?provider
 WHERE {{
@@ -212,6 +212,8 @@ class Observed:
     """The queries that filled a target, or a column, from a source, or a column. Of a column and a whole target: those
     that read the column.
     """
+    sources: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    """Target -> the objects that queries of the period filled it from."""
     direct: dict[tuple[str, str], Source] = field(default_factory=dict)
     """(source, target) -> the source, where a statement names it, or a helper that is a view over it."""
     behind_helpers: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
@@ -225,6 +227,7 @@ class Observed:
 
     def __post_init__(self) -> None:
         """Looks up the period of the record."""
+        self.clones = Clones(self.rows)
         for first, last in select(self.store, _PERIOD, "the period").rows:
             self.first, self.last = (parse_time(time) if time else None for time in (first, last))
 
@@ -246,6 +249,7 @@ class Observed:
     def load(self, objects: Collection[str]) -> None:
         """Adds what rows show of how the objects were filled."""
         _FillReader(self, objects).add()
+        self.clones.load(set[str]().union(*self.sources.values()))
         for row in self.rows(_VIEWS, {*objects, *(source for source, _ in self.direct)}):
             view, source, name, view_column, column, evidence, ident, first, last = row
             first_seen, last_seen = parse_time(str(first)) or 0, parse_time(str(last)) or 0
@@ -310,6 +314,7 @@ class _FillReader:
         self._read_objects |= objects
         made = dict(map(_version, self._observed.rows(_WRITES, objects)))
         self._read_sources(objects, made)
+        cloned = self._observed.clones.queries(objects)
         for row in self._observed.rows(_COLUMNS, objects):
             query, target, target_column, source, source_column, type_ = map(str, row)
             self._columns[query, target].append(
@@ -317,12 +322,16 @@ class _FillReader:
             )
         self._versions |= made
         for version in made.values():
-            if version.is_filled and self._observed.has(version.run.time):
+            place = version.run.iri, version.target
+            if place in cloned:
+                version.is_filled = version.unclear = True
+            if version.is_filled:
                 # Without sources, columns that were written show values (INSERT … VALUES); without these, nothing is
                 # known.
                 version.unclear = version.unclear or not (version.sources or version.has_columns)
-                version.has_columns = (version.run.iri, version.target) in self._columns
-                self._observed.fills[version.target].append(version)
+                version.has_columns = place in self._columns
+                if self._observed.has(version.run.time):
+                    self._observed.fills[version.target].append(version)
 
     def _read_sources(self, objects: set[str], made: Mapping[str, Version]) -> None:
         """Adds to versions what their queries read."""
@@ -338,7 +347,11 @@ class _FillReader:
                 self._helpers.add(source)
 
     def _add_pairs(self, version: Version) -> None:
-        for source in self._sources(version, set()):
+        through = set[str]()
+        sources = list(self._sources(version, through))
+        version.unclear = version.unclear or any(self._versions[one].unclear for one in through)
+        for source in sources:
+            self._observed.sources[version.target].add(source.iri)
             self._observed.runs[source.iri, "", version.target, ""][version.run.iri] = version.run
             key = source.iri, version.target
             if source.is_behind:
@@ -347,13 +360,14 @@ class _FillReader:
                 self._observed.direct[key] = source
 
     def _sources(self, version: Version, visited: set[str]) -> Iterator[Source]:
-        """What a version was made from, through helpers."""
+        """What a version was made from, through helpers. ``visited``: the versions of helpers that it came through."""
         has_direct = any(source.is_direct for source in version.sources)
         for source in version.sources:
             if source.iri not in self._helpers:
                 yield source if has_direct else source._replace(is_direct=True)
                 continue
-            earlier = [one for one in self._chain(source.version) if one not in visited]
+            held = list(self._chain(source.version))
+            earlier = [one for one in held if one not in visited]
             visited.update(earlier)
             behind = [one for filling in earlier for one in self._sources(self._versions[filling], visited)]
             if not behind and not source.is_base:
@@ -361,6 +375,8 @@ class _FillReader:
                 bases = [one for one in version.sources if one.is_base]
                 others = (one for one in bases if not one.is_direct or one.iri not in self._helpers)
                 behind = [one._replace(is_direct=True, is_behind=True) for one in others]
+            if not behind and not any(self._versions[one].is_filled for one in held):
+                version.unclear = True  # no row shows what filled the helper
             through = self._observed.names[source.iri]
             for one in behind:
                 if one.iri != version.target:
@@ -419,11 +435,11 @@ class _FillReader:
 
 def _version(row: Row) -> tuple[str, Version]:
     """The IRI of a version, and what its row of ``_WRITES`` tells."""
-    target, iri, prior, query, ident, count, time, kind, wrote, columns, cut, cloned = row
+    target, iri, prior, query, ident, count, time, kind, wrote, columns, cut = row
     run = Run(parse_time(str(time)) or 0, str(query), ident, int(count or 1))
     removes = (kind or "").upper().startswith(_REMOVING) and columns != "true"
-    fills = (wrote == "true" and not removes) or cloned == "true"
-    unclear, has_columns = fills and "true" in (cut, cloned), fills and columns == "true"
+    fills = wrote == "true" and not removes
+    unclear, has_columns = fills and cut == "true", fills and columns == "true"
     return str(iri), Version(run, str(target), prior, fills, unclear, has_columns)
 
 

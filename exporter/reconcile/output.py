@@ -20,6 +20,7 @@ from pyoxigraph import RdfFormat, parse
 from exporter.ask.answers import Answer, render
 from exporter.ask.lookups import Lookups
 from exporter.ask.questions import select
+from exporter.ask.triples import PROLOGUE
 from exporter.errors import RefusedError, UsageError
 from exporter.graph.shapes.classes import hierarchy
 from exporter.graph.shapes.model import MemoryGraph
@@ -33,7 +34,6 @@ from exporter.model.identifiers import match_name
 from exporter.publish import result_file
 from exporter.reconcile.declared import SNOWFLAKE, Declaration, DeclaredDataset
 from exporter.reconcile.edges import PHANTOM, UNDECLARED, UNKNOWN, VERIFIED, ComparedEdge, End
-from exporter.reconcile.observed import PROLOGUE
 from exporter.system.terminal import in_json, visible
 
 if TYPE_CHECKING:

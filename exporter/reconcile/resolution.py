@@ -22,13 +22,13 @@ from exporter.ask.canonical_names import NAMED, CanonicalNames, since
 from exporter.ask.container_history import RENAME, SWAP, container_histories, containers_of
 from exporter.ask.lookups import SAME_NAME, Lookups, NameHolder
 from exporter.ask.questions import select
+from exporter.ask.triples import PROLOGUE
 from exporter.ask.without_id import change_in_words, renamings
 from exporter.input.times import parse_time
 from exporter.model.identifiers import match_name, parts_of
 from exporter.model.other_accounts import AT, is_unnamed
 from exporter.openlineage.naming import external_dataset
 from exporter.reconcile.declared import SNOWFLAKE, DeclaredDataset, dataset
-from exporter.reconcile.observed import PROLOGUE
 from exporter.settings import spelled_if_any
 
 if TYPE_CHECKING:

@@ -28,6 +28,7 @@ PREFIXES = """
 @base <snowflake://ACME-PROD/> .
 @prefix ah: <https://w3id.org/access-history#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
 """
 ENFORCED = """
 <q/e> ah:policy <masking-policy/1> ; ah:protectedObject <table/1> ; ah:protectedColumn <table/1/column/A> .
@@ -37,15 +38,16 @@ ENFORCED = """
 """
 TAGGED = """
 <q/t> a ah:TagSetting ; ah:settingOn <table/1> ; ah:onColumn <table/1/column/A> ; ah:elementObject <tag/1> ;
-    ah:validFrom "2026-01-01T00:00:00Z" .
+    ah:validFrom "2026-01-01T00:00:00Z"^^xsd:dateTime .
 """
 SET = """
 <q/s> a ah:PolicySetting ; ah:settingOn <table/1> ;
-    ah:onColumn <table/1/column/A> ; ah:elementObject <masking-policy/1> ; ah:validFrom "2026-01-01T00:00:00Z" .
+    ah:onColumn <table/1/column/A> ; ah:elementObject <masking-policy/1> ;
+    ah:validFrom "2026-01-01T00:00:00Z"^^xsd:dateTime .
 """
 SET_ON_TAG = """
 <q/s> a ah:PolicySetting ; ah:settingOn <tag/1> ; ah:elementObject <masking-policy/1> ;
-    ah:validFrom "2026-01-01T00:00:00Z" .
+    ah:validFrom "2026-01-01T00:00:00Z"^^xsd:dateTime .
 """
 
 

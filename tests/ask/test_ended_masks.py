@@ -34,6 +34,8 @@ ROW_FILTER: Final = {
     ],
 }
 UNSET_FILTER: Final = changed(T, rowAccessPolicies={"D.S.EU": {"objectId": {"value": 902}, "subOperationType": "DROP"}})
+SET_FILTER: Final = changed(T, rowAccessPolicies={"D.S.EU": {"objectId": {"value": 902}, "subOperationType": "ADD"}})
+SET_LATER: Final = "first on 2026-01-01, set by a row only on 2026-01-01"
 HELD: Final = "last on 2026-01-01"
 ENDED: Final = f"{HELD}, held until 2026-01-01"
 ON_PAGES: Final[dict[str, tuple[list[Json], str]]] = {
@@ -56,6 +58,15 @@ ON_PAGES: Final[dict[str, tuple[list[Json], str]]] = {
     "row-access": ([ROW_FILTER], f"D.S.EU, {HELD}."),
     "row-access-unset": ([ROW_FILTER, UNSET_FILTER], f"D.S.EU, {ENDED}."),
     "set": ([on("E", **of_mask("ADD")), enforced("E")], ""),
+    "set-later": ([enforced("E"), on("E", **of_mask("ADD")), enforced("E")], f"D.S.MASK on E, {SET_LATER}."),
+    "set-later-and-dropped": (
+        [enforced("E"), on("E", **of_mask("ADD")), changed(POLICY, "DROP")], f"D.S.MASK on E, {SET_LATER}.",
+    ),
+    "unset-and-set-later": (
+        [enforced("E"), on("E", **of_mask("DROP")), on("E", **of_mask("ADD"))],
+        "D.S.MASK on E, first on 2026-01-01, held until 2026-01-01, set by a row only on 2026-01-01.",
+    ),
+    "row-access-set-later": ([ROW_FILTER, SET_FILTER], f"D.S.EU, {SET_LATER}."),
 }  # fmt: skip
 """What rows say, and what the page of the table says after the beginning of the note."""
 
@@ -98,3 +109,11 @@ def test_coverage_of_an_earlier_time_has_the_mask_that_ended_later(whole: Store)
     for minute, is_there in ((3.5, True), (4.5, False)):
         notes = asked("policy-coverage", graph, at=at(minute)).notes
         assert any(note.startswith("Enforced, but set by no row") for note in notes) == is_there
+
+
+def test_coverage_of_an_earlier_time_has_the_mask_that_a_row_sets_later(tmp_path: Path) -> None:
+    rows = [TAGGED, enforced("E"), on("E", **of_mask("DROP")), on("E", **of_mask("ADD"))]
+    graph = stories.told({"one": rows}, tmp_path)
+    for minute, is_told in ((2.5, True), (3.5, False), (4.5, False)):
+        notes = asked("policy-coverage", graph, at=at(minute)).notes
+        assert any(note.startswith("Enforced, but set by no row") for note in notes) == is_told, minute

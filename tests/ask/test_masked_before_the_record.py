@@ -99,7 +99,7 @@ SCHEMA: Final[Json] = {"objectDomain": "Schema", "objectName": "D.S"}
 WITH_SCHEMA_ID: Final = changed({**SCHEMA, "objectId": 70}, "CREATE")
 CREATED: Final = "By rows that give no id, {} was created (query"
 OTHER_FORM: Final = "Rows name a tag or policy with its id and without: D.S.MASK was"
-FORCED: Final = "no query enforced them since: D.S.MASK on D.S.T.C (D.S.OTHER was set 2026-"
+FORCED: Final = "until then no query enforced them again: D.S.MASK on D.S.T.C (D.S.OTHER was set 2026-"
 UNSET_BY_NAME: Final = "Some rows set or unset D.S.MASK without an id"
 ENDED_BY_NAME: Final[Mapping[str, tuple[Sequence[Json], str]]] = {
     "unset-by-name": (ended(unset_by_name()), UNSET_BY_NAME),
@@ -141,6 +141,8 @@ ANOTHER_SET: Final[Mapping[str, tuple[Sequence[Json], bool]]] = {
     "forced-and-unset": (ended(SET_OTHER, UNSET_OTHER), True),
     "still-enforced": (ended(SET_OTHER, UNSET_OTHER, enforced()), False),
     "unset-first": (ended(changed(T, columns={"C": of_mask("DROP")}), SET_OTHER, UNSET_OTHER), False),
+    "forced-and-set-again": (ended(SET_OTHER, UNSET_OTHER, changed(T, columns=SET_MASK), enforced()), True),
+    "set-again-first": (ended(changed(T, columns=SET_MASK), SET_OTHER, UNSET_OTHER), False),
     "on-another-table": (ended(unset_by_name(name="OTHER", what=OTHER, doing="ADD")), False),
 }
 """Whether another mask may have taken the place of the older one."""

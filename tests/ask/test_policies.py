@@ -194,6 +194,11 @@ BY_OTHER: Final[Json] = {
         ([*EXCHANGED, BY_OTHER], {"at": "2026-01-01T00:02:30Z"}, []),
         # Enforced since, it is of another data type.
         ([*EXCHANGED, BY_OTHER, read(T, masked=True)], {}, []),
+        # Enforced on columns that have it by their own setting, or by no row, it says nothing of the tag.
+        ([changed(thing("OWN", 5), columns=SET_MASK), *EXCHANGED, BY_OTHER, read(thing("OWN", 5), masked=True)], {},
+            ["D.S.MASK"]),
+        ([changed(T, columns=SET_MASK), *EXCHANGED, read(T, masked=True)], {}, ["D.S.MASK"]),
+        ([*EXCHANGED, BY_OTHER, read(thing("OLD", 5), masked=True)], {}, ["D.S.MASK"]),
         # Unset before, or since; or both set by one statement; or on the column, which has one at a time.
         ([TAGGED, EXCHANGED[1], changed(PII, maskingPolicies={"D.S.MASK": {"objectId": {"value": 900},
             "subOperationType": "DROP"}}), EXCHANGED[2], BY_OTHER], {}, []),
@@ -207,7 +212,7 @@ BY_OTHER: Final[Json] = {
 def test_a_mask_on_a_tag_that_another_one_may_have_replaced_is_told(
     rows: list[Json], given: dict[str, str], said: list[str], tmp_path: Path
 ) -> None:
-    words, end = "no query enforced them since: ", " on G.T.PII"
+    words, end = "no query enforced them by the tag since: ", " on G.T.PII"
     notes = answered([*rows, read(thing("SOURCE", 4))], tmp_path, "policy-coverage", **given).notes
     assert [note.partition(words)[2].partition(end)[0] for note in notes if words in note] == said
 

@@ -48,7 +48,9 @@ STORIES: Final[dict[str, tuple[list[Json], bool]]] = {
          INTO_B, DROPPED], True,
     ),
     "create": ([CREATE_CUT, copied(A, HELPER), INTO_B, DROPPED], True),
+    "columns": ([CREATED, copied(A, HELPER), changed(HELPER, columns="TRUNCATED"), INTO_B, DROPPED], True),
     # What the row cannot concern.
+    "columns-of-another": ([CREATED, copied(A, HELPER), changed(D, columns="TRUNCATED"), INTO_B, DROPPED], False),
     "whole": ([CREATED, copied(A, HELPER), INTO_B, DROPPED], False),
 }  # fmt: skip
 """What a load did, and whether the row that was cut can decide what is behind the helper. The helper is read last."""
@@ -73,6 +75,17 @@ def test_what_decides_before_the_time_is_told(story: str, given: dict[str, str],
     since = at(read - 0.5)
     assert (CUT in notes(story, whole, helpers="bridged", since=since, **given)) == is_told
     assert CUT not in notes(story, whole, since=since, **given)
+
+
+@pytest.mark.parametrize(("helpers", "is_told"), [("shown", False), ("bridged", True)])
+def test_a_clone_at_which_the_answer_ends_is_told(helpers: str, *, is_told: bool, tmp_path: Path) -> None:
+    """A helper that a CLONE made is an ordinary dataset (docs/openlineage.md), so nothing is in its place."""
+    source = {"cloneSourceName": {"value": "D.S.A"}, "cloneSourceId": {"value": 1}}
+    other = changed(SECOND, "CREATE", **source)
+    rows = [copied(C, A), changed(HELPER, "CREATE", **source), INTO_B, DROPPED, other, copied(SECOND, D)]
+    graph = stories.told({"one": rows}, tmp_path)
+    told = asked("column-lineage", graph, helpers=helpers, target_object_name="D.S.B").notes
+    assert any(f"D.S.B__DBT_TMP was made from D.S.A at {at(2)}." in note for note in told) == is_told
 
 
 def test_without_a_time_a_create_is_told(whole: Store) -> None:

@@ -212,6 +212,12 @@ class Held:
     columns: dict[str, set[Column]] = field(default_factory=lambda: defaultdict(set))
     tables: set[str] = field(default_factory=set)
     is_plain: bool = False
+    is_filled: bool = False
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether it is an ordinary dataset where it is read: rows do not show what filled it."""
+        return self.is_plain or not self.is_filled
 
 
 def shown(load: list[Statement]) -> list[Shown]:
@@ -245,7 +251,7 @@ def _shown(one: Statement, held: dict[str, Held | None], unclear: set[str]) -> S
     is_unclear, changes = one.table in unclear, {"create", "drop", "columns"}
     for table in one.reads:
         helper = held.get(table)
-        if helper is not None and (helper.tables or not (helper.is_plain or table in unclear)):
+        if helper is not None and (helper.tables or not (helper.is_shown or table in unclear)):
             found.helpers[table].add("READ")
     found.inputs = set(brought.tables)
     if one.does == "create":
@@ -270,6 +276,7 @@ def _shown(one: Statement, held: dict[str, Held | None], unclear: set[str]) -> S
     for column, each in brought.columns.items():
         helper.columns[column] |= each
     helper.tables |= brought.tables if one.made_of else set()
+    helper.is_filled |= bool(one.made_of)
     return found
 
 
@@ -278,14 +285,14 @@ def _brought(one: Statement, held: dict[str, Held | None], unclear: set[str]) ->
     brought = Held()
     for table in one.reads:
         helper = held.get(table)
-        if helper is None or helper.is_plain or table in unclear:
+        if helper is None or helper.is_shown or table in unclear:
             brought.tables.add(table)
         brought.tables |= helper.tables if helper is not None else set()
     for column, sources in one.made_of.items():
         brought.columns[column] = set()
         for table, of in sources:
             helper = held.get(table)
-            if helper is None or helper.is_plain or table in unclear:
+            if helper is None or helper.is_shown or table in unclear:
                 brought.columns[column].add((table, of))
             brought.columns[column] |= helper.columns[of] if helper is not None else set()
     return brought

@@ -521,6 +521,28 @@ def test_a_helper_made_by_clone_is_shown(*, is_filled: bool, tmp_path: Path) -> 
     assert edges(reader) >= {(name, "A", loads.TARGETS[0], "A")}
 
 
+SENTINEL: Final = {"objectDomain": "TRUNCATED", "objectId": -1, "objectName": "TRUNCATED"}
+
+
+@pytest.mark.parametrize("cut", ["source of a clone", "properties", "fill", "nothing"])
+def test_a_helper_is_shown_if_no_row_says_what_filled_it(cut: str, tmp_path: Path) -> None:
+    """Snowflake cut the source of the CLONE, or the name of the table that a query filled; or no query filled it."""
+    name = loads.HELPERS[0]
+    create, insert, read, drop = night(name)
+    rows = loads.Rows([create, *([insert] if cut == "fill" else []), read, drop]).rows
+    if cut == "fill":
+        rows[1]["objects_modified"] = [SENTINEL]
+    elif cut != "nothing":
+        source = {"cloneSourceName": {"value": "TRUNCATED"}, "cloneSourceId": {"value": -1}}
+        rows[0]["object_modified_by_ddl"]["properties"] = "TRUNCATED" if cut == "properties" else source
+    found = runs(export(rows, [], tmp_path / "once"))
+    reader = found[rows[-2]["query_id"]]
+    assert (inputs(reader), edges(reader)) == ({name}, {(name, one, loads.TARGETS[0], one) for one in ("A", "B")})
+    for row in rows:
+        export([row], [], tmp_path / "updated", "--update", "--no-changes")
+    assert shown_by(tmp_path / "updated") == shown_by(tmp_path / "once")
+
+
 IN_CODE: Final = {"subOperationType": "ALTER", "objectId": {"value": 9}}
 RENAMES: Final[dict[str, Any]] = {
     "value": {"columns": {"A": {"objectName": {"value": "X"}, **IN_CODE}}},

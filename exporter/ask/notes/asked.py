@@ -96,6 +96,24 @@ class Asked:
         """The accounts of the objects that are asked for."""
         return {holder.account for thing in self.asked_objects for holder in self.graph.names_of(thing)}
 
+    @property
+    def is_bridged(self) -> bool:
+        """Whether the answer goes past helpers (docs/openlineage.md, "Helpers")."""
+        return "bridged" in self.values("helpers")
+
+    @cached_property
+    def ends(self) -> set[str]:
+        """The sources at which an answer ends that goes past helpers; none of another one."""
+        graph = self.graph
+        rows = graph.at_most(self.answer.dicts(), MOST) if self.is_bridged else iter(())
+        sources = {(row["source_object_name"] or "", row["source_object_id"]) for row in rows}
+        return {
+            holder.iri
+            for name, ident in sources
+            for holder in (*graph.holders(name), *graph.of_id(ident or ""))
+            if holder.ident == ident
+        }
+
     def is_about(self, thing: str) -> bool:
         """Whether an object is one that the parameters mean; true of any, if they mean none."""
         return not self.things or thing in self.things

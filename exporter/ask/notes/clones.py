@@ -99,6 +99,8 @@ def clones(asked: Asked) -> Iterator[str]:
             yield from _inferred(asked, _with_sources(steps.inferred(), asked.containers))
             yield from _missing(asked, steps)
             yield from _made(asked, made, steps.periods)
+    if asked.is_bridged:
+        yield from _ends(asked)
     if asked.name in _OF_STEPS and asked.answer.rows and asked.graph.is_used("ah:inferredFrom"):
         shown = [*_with_sources(_shown(asked), asked.containers)]
         for note in _inferred(asked, shown):
@@ -386,6 +388,24 @@ def _made(asked: Asked, rows: Iterable[Solution], periods: _Periods) -> Iterator
             f"{target} was made from {source} by CLONE or LIKE at {first_of([way.row['time'] for way in ways], _SHOWN)}"
             f". {NOT_SAID} between {'their columns' if lineage.is_of_columns else 'them'}."
             + (f" Ask for {first_of(ask, _SHOWN)}, too." if ask else "")
+        )
+
+
+def _ends(asked: Asked) -> Iterator[str]:
+    """A note on the CLONEs or LIKEs of a table at which an answer ends that goes past helpers: what a CLONE made is no
+    helper (docs/openlineage.md, "Helpers").
+    """
+    rows = made_by_clones(asked.graph) if asked.ends else []
+    lacking = [row for row in rows if row["made"] in asked.ends and row["has_columns"] != "true"]
+    texts = [
+        f"{row['target']} was made from {row['source']} at {row['time']}"
+        for row in lacking
+        if asked.is_by_then(row["time"])
+    ]
+    if texts:
+        yield (
+            "The answer ends at what a CLONE or LIKE made, as its row does not say what came with it: "
+            f"{first_of(texts, _SHOWN)}."
         )
 
 

@@ -1,4 +1,4 @@
-"""Policies that queries enforced on an object and that no row sets there: they were set before the record, or by the
+"""Policies that queries enforced on an object before any row sets them there: they are older than the record, or of the
 provider of shared data. Until when they held is as in ``unmasked-reads``.
 """
 
@@ -15,10 +15,11 @@ from exporter.ask.lookups import Lookups
 from exporter.ask.notes.asked import Asked
 from exporter.ask.notes.mask_periods import WHOLE, Held, masked_wholes, not_dropped, policies_in_force, settings_of
 from exporter.ask.notes.policies import has_tag_of, tagged_wholes
+from exporter.ask.parameters import as_text
 from exporter.ask.triples import EARLY, LATE, MOMENT, Solution, in_utc
 from exporter.model.identifiers import match_name
 
-ENFORCED: Final = "Enforced by queries, though no row sets it here: "
+ENFORCED: Final = "Enforced by queries, though no row had set it here: "
 """How the note begins."""
 _NAMED: Final = 4
 """How many policies a note names."""
@@ -61,11 +62,29 @@ def in_force(graph: Lookups, thing: str, kind: str, wholes: Collection[str]) -> 
 
 def until_when(graph: Lookups, every: Iterable[InForce], place: Place) -> datetime | None:
     """When a policy ended in a place: :data:`LATE` if it did not, None if it never held there."""
-    column, policy = place.column or None, place.policy
-    own = [one.held for one in every if one.column in {column, None} and policy in one.policies]
-    if any(held.since == EARLY for held in own) and graph.same_names(policy) and not _is_unset(graph, place):
-        return LATE  # by a row that gives the policy without its id, where others give the id, or the other way round
-    return max((held.until for held in own), default=None)
+    own = own_periods(every, place)
+    return LATE if _may_hold_on(graph, own, place) else max((held.until for held in own), default=None)
+
+
+def is_held(graph: Lookups, every: Iterable[InForce], place: Place, time: datetime) -> bool:
+    """Whether a policy holds in a place at a time; it is older than the first query that enforced it."""
+    own = own_periods(every, place)
+    inside = any(held.since <= time < held.until for held in own)
+    return _may_hold_on(graph, own, place) or inside or (bool(own) and time < own[0].until)
+
+
+def _may_hold_on(graph: Lookups, own: Collection[Held], place: Place) -> bool:
+    """Whether a policy is unset alone by a row that gives it without its id, where others give the id, or the other way
+    round.
+    """
+    is_unset = any(held.since == EARLY for held in own)
+    return is_unset and bool(graph.same_names(place.policy)) and not _is_unset(graph, place)
+
+
+def own_periods(every: Iterable[InForce], place: Place) -> list[Held]:
+    """When a policy held in a place, in the order of time."""
+    columns = {place.column or None, None}
+    return sorted(one.held for one in every if one.column in columns and place.policy in one.policies)
 
 
 def _is_unset(graph: Lookups, place: Place) -> bool:
@@ -83,14 +102,25 @@ def enforced_alone(asked: Asked) -> Iterator[str]:
     held = cache(lambda thing, kind: list(in_force(graph, thing, kind, wholes)))
     by_rows = cache(partial(_set_by_rows, graph, wholes))
     columns = cache(partial(_columns, graph))
-    rows, ends = defaultdict[Place, list[_Row]](list), dict[Place, datetime]()
+    rows, ends, later = (
+        defaultdict[Place, list[_Row]](list),
+        dict[Place, datetime](),
+        dict[Place, tuple[datetime, datetime]](),
+    )
     for row in asked.answer.dicts():
         thing, policy = row["object_iri"] or "", row["policy_iri"] or ""
         rows[Place(thing, policy, columns(thing).get(row["column_name"], ""))].append(row)
     for place, every in rows.items():
         kind = every[0]["policy_kind"] or ""
         until = until_when(graph, held(place.thing, kind), place) if kind in KINDS else LATE
-        if until is not None and not _is_set(graph, place, by_rows(place.thing)):
+        set_at = _set_at(graph, place, by_rows(place.thing))
+        if set_at < LATE:
+            first = min(in_utc(row["first"] or "") for row in every)
+            if first < set_at:
+                then = own_periods(held(place.thing, kind), place) if kind in KINDS else []
+                ended = (period.until for period in then if period.since <= first < period.until)
+                later[place] = min(*ended, set_at, LATE), set_at
+        elif until is not None:
             # Of reads by day, the last can be after the end: it was set again then.
             ends[place] = LATE if any(until < _last(row) for row in every if not row["enforced_as"]) else until
     former = ((place, row["enforced_as"]) for place in ends for row in rows[place])
@@ -100,6 +130,7 @@ def enforced_alone(asked: Asked) -> Iterator[str]:
         for place, until in sorted(ends.items(), key=lambda one: one[1] < LATE)
         if until == LATE or place not in renamed
     ]
+    texts += [_until_set(rows[place], *times) for place, times in later.items() if place not in renamed]
     if texts:
         yield f"{ENFORCED}{first_of(list(dict.fromkeys(texts)), _NAMED, '; ')}."
 
@@ -109,32 +140,52 @@ def _columns(graph: Lookups, thing: str) -> dict[str | None, str]:
     return {graph.text(column, "ah:columnName"): column for column in graph.subjects("ah:columnOf", thing)}
 
 
-def _set_by_rows(graph: Lookups, wholes: Collection[str], thing: str) -> set[tuple[str | None, str]]:
-    """The columns of an object, None for the whole, each with what a row ever sets on it, or on a tag that it has."""
-    found = {
-        (graph.text(setting, "ah:onColumn"), element)
+def _set_by_rows(graph: Lookups, wholes: Collection[str], thing: str) -> dict[tuple[str | None, str], datetime]:
+    """The columns of an object, None for the whole, each with what a row ever sets on it, or on a tag that it has, and
+    when first.
+    """
+    every = [
+        (graph.text(setting, "ah:onColumn"), element, in_utc(begin))
         for setting in graph.subjects("ah:settingOn", thing)
-        if graph.text(setting, "ah:validFrom")
+        if (begin := graph.text(setting, "ah:validFrom"))
         for element in graph.objects(setting, "ah:elementObject")
-    }
+    ]
     for column, elements, held in policies_in_force(graph, thing, wholes, only_set=True):
-        found |= {(column, element) for element in elements if held.since > EARLY}
+        every += [(column, element, held.since) for element in elements if held.since > EARLY]
+    found = dict[tuple[str | None, str], datetime]()
+    for column, element, since in every:
+        found[column, element] = min(since, found.get((column, element), since))
     return found
 
 
-def _is_set(graph: Lookups, place: Place, by_rows: Collection[tuple[str | None, str]]) -> bool:
+def _set_at(graph: Lookups, place: Place, by_rows: Mapping[tuple[str | None, str], datetime]) -> datetime:
+    """When a row sets a policy in a place first; :data:`LATE` if none does."""
     forms = (place.policy, *graph.same_names(place.policy))
-    return any((column, form) in by_rows for column in (place.column or None, None) for form in forms)
+    columns = (place.column or None, None)
+    return min(
+        (by_rows[column, form] for column in columns for form in forms if (column, form) in by_rows), default=LATE
+    )
 
 
 def _in_words(rows: Iterable[_Row], until: datetime) -> str:
     """``D.G.P on B (A then), last on 2026-01-01, held until 2026-01-02``."""
     row = max(rows, key=lambda row: (not row["enforced_as"], _last(row)))
+    ended = f", held until {until:%Y-%m-%d}" if until < LATE else ""
+    return f"{_what(row)}, last on {(row['last'] or '')[:10]}{ended}"
+
+
+def _until_set(rows: Iterable[_Row], until: datetime, set_at: datetime) -> str:
+    """``D.G.P on B, first on 2026-01-01, held until 2026-01-02, set by a row only on 2026-01-03``."""
+    row = min(rows, key=lambda row: in_utc(row["first"] or ""))
+    ended = f", held until {until:%Y-%m-%d}" if until < set_at else ""
+    return f"{_what(row)}, first on {(row['first'] or '')[:10]}{ended}, set by a row only on {set_at:%Y-%m-%d}"
+
+
+def _what(row: _Row) -> str:
     column = f" on {row['column_name']}" if row["column_name"] else ""
     then = f" ({row['enforced_as']} then)" if row["enforced_as"] else ""
     provider = " (of the data's provider)" if row["set_by_provider"] == "true" else ""
-    ended = f", held until {until:%Y-%m-%d}" if until < LATE else ""
-    return f"{row['policy_name']}{column}{then}{provider}, last on {(row['last'] or '')[:10]}{ended}"
+    return f"{row['policy_name']}{column}{then}{provider}"
 
 
 def _last(row: _Row) -> datetime:
@@ -171,6 +222,7 @@ SELECT DISTINCT ?label ?object ?what ?kind ?policy ?column_iri WHERE {
     SELECT DISTINCT ?policy ?place WHERE {
       ?set a ah:PolicySetting ; ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?policy  ;
         ah:settingOn ?covered ; ah:validFrom ?set_from .
+      FILTER(?set_from <= @at@)
       OPTIONAL { ?set ah:onColumn ?covered_column }
       BIND(COALESCE(?covered_column, ?covered) AS ?place)
     }
@@ -181,12 +233,14 @@ SELECT DISTINCT ?label ?object ?what ?kind ?policy ?column_iri WHERE {
         SELECT DISTINCT ?tag ?place WHERE {
           ?mark_of_policy a ah:TagSetting ; ah:settingOn ?tagged ; ah:validFrom ?tag_from .
           ?mark_of_policy ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?tag .
+          FILTER(?tag_from <= @at@)
           OPTIONAL { ?mark_of_policy ah:onColumn ?tagged_column }
           BIND(COALESCE(?tagged_column, ?tagged) AS ?place)
         }
       }
       ?set_on_tag a ah:PolicySetting ; ah:elementObject/(ah:sameNameAs|^ah:sameNameAs)? ?policy ;
         ah:settingOn ?tag ; ah:validFrom ?on_tag_from .
+      FILTER(?on_tag_from <= @at@)
     }
   }
   OPTIONAL { ?policy rdfs:label ?label_of_policy }
@@ -203,7 +257,7 @@ ORDER BY ?label
 
 def enforced_but_not_set(asked: Asked) -> Iterator[str]:
     """A note if something with a tag has a policy, since queries enforced it, that no recorded statement set on it, or
-    on a tag of it or of what it is in: at the time that is asked for, it had not ended.
+    on a tag of it or of what it is in, by the time that is asked for, when it had not ended.
     """
     graph, wholes = asked.graph, masked_wholes(asked.graph)
     masks = [row for row in tagged_wholes(asked) if row["mask"]]
@@ -214,12 +268,12 @@ def enforced_but_not_set(asked: Asked) -> Iterator[str]:
         if row["kind"] not in KINDS:
             return True
         place = Place(row["object"], row["policy"], row["column_iri"])
-        until = until_when(graph, held(place.thing, row["kind"]), place)
-        return until is not None and any(time < until for time in times)
+        every = held(place.thing, row["kind"])
+        return any(is_held(graph, every, place, time) for time in times)
 
     labels = [
         row["label"]
-        for row in graph.select(_OF_TAGGED)
+        for row in graph.select(_OF_TAGGED, at=f'"{as_text(min(times))}"^^xsd:dateTime')
         if asked.is_about(row["object"])
         if not any(match_name(mask["mask"]) == match_name(row["what"]) and has_tag_of(mask, asked, row["object"])
                    for mask in masks)

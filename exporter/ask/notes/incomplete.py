@@ -102,7 +102,7 @@ def _by_unknown_change(asked: Asked, asks_for: AbstractSet[str], reasons: Iterab
                 is_possible = asked.until is None or asked.until >= min(_times(asked, query), default=asked.until)
             else:
                 is_possible = is_of_lineage and _may_be_clone(asked, query)
-                is_possible |= _is_bridged(asked) and not any(asked.graph.subjects("dcterms:isPartOf", query))
+                is_possible |= asked.is_bridged and _may_hide_columns(asked, query)
             if is_possible:
                 yield query
 
@@ -134,11 +134,13 @@ def _is_new_by_name(asked: Asked) -> bool:
     return any(not holder.ident for name in names for holder in asked.graph.holders(name))
 
 
-def _is_bridged(asked: Asked) -> bool:
-    """Whether the answer goes past helpers: what is behind one was filled into it before ``since``, too, and only the
-    row that created it says that it is one (docs/openlineage.md, "Helpers").
+def _may_hide_columns(asked: Asked, query: str) -> bool:
+    """Whether a change of which Snowflake cut something may have kept the answer from going past a helper: all of it is
+    missing, or it may have renamed or dropped columns of one at which the answer ends.
     """
-    return "bridged" in asked.values("helpers")
+    changes = _changes(asked.graph, query)
+    altered = (change for change, operation in changes if operation not in CREATES)
+    return not changes or any(not asked.ends.isdisjoint(_changed(asked.graph, change)) for change in altered)
 
 
 def _is_asked_for(asked: Asked, query: str, needs: AbstractSet[str] = frozenset()) -> bool:
@@ -154,7 +156,8 @@ def _is_asked_for(asked: Asked, query: str, needs: AbstractSet[str] = frozenset(
     is_before = asked.since is not None and max(times, default=asked.since) < asked.since
     is_after = asked.until is not None and min(times, default=asked.until) > asked.until
     counts_before, counts_after = (bool(needs & at.get(asked.name, frozenset())) for at in (_BEFORE, _AFTER))
-    return (not is_before or counts_before or _is_bridged(asked)) and (not is_after or counts_after)
+    # What is behind a helper was filled into it before ``since``, too, and the row that created it says that it is one.
+    return (not is_before or counts_before or asked.is_bridged) and (not is_after or counts_after)
 
 
 def _is_of_users(asked: Asked, query: str) -> bool:

@@ -1,4 +1,6 @@
-"""Masks that queries enforced and no row sets: they are older than the record, or the row that set them is missing."""
+"""Masks that queries enforced before any row sets them: they are older than the record, or the row that set them is
+missing.
+"""
 
 from __future__ import annotations
 
@@ -42,18 +44,18 @@ class Holding(NamedTuple):
 
 
 def older_masks(graph: Lookups, policies: Collection[str]) -> Iterator[Holding]:
-    """The masks of these policies that queries enforced and no row sets in the same place, until a row unsets them;
-    also under other names of the column.
+    """The masks of these policies that queries enforced before any row sets them in the same place, until a row sets or
+    unsets them; also under other names of the column.
     """
     settings = cache(partial(_settings, graph))
     for row in graph.select(_OLDER, elements=iris(policies)) if policies else ():
         columns = set(reachable([row["column"]], graph.renamed_columns)) if row["column"] else {""}
         own = [one for column in columns for one in settings(row["element"]).get((row["thing"], column), ())]
-        if not any(graph.text(setting, "ah:validFrom") for setting in own):
+        since, begins = in_utc(row["since"]), [graph.text(setting, "ah:validFrom") for setting in own]
+        if not any(begin and in_utc(begin) <= since for begin in begins):
             changes = (change for setting in own for change in graph.subjects("ah:hasSetting", setting))
-            unset = [in_utc(time) for change in changes for time in graph.objects(change, "prov:startedAtTime")]
-            since = in_utc(row["since"])
-            until = min((time for time in unset if time > since), default=LATE)
+            told = [in_utc(time) for change in changes for time in graph.objects(change, "prov:startedAtTime")]
+            until = min((time for time in told if time > since), default=LATE)
             yield from (Holding(row["element"], row["thing"], column, since, until) for column in columns)
 
 
@@ -98,15 +100,16 @@ def perhaps_forced(asked: Asked) -> Iterator[str]:
     if found:
         yield (
             f"{ONE_OF_A_COLUMN} These were enforced, though "
-            "no row sets them, and count as set until a row unsets them, though another one may have taken their "
-            f"place, and no query enforced them since: {first_of([text for _, text in sorted(found)], _SHOWN)}. A mask "
-            "of a tag holds again when the other one is unset."
+            "no row had set them, and count as set until a row sets or unsets them, though another one may have taken "
+            "their place, and until then no query enforced them again: "
+            f"{first_of([text for _, text in sorted(found)], _SHOWN)}. A mask of a tag holds again when the other one "
+            "is unset."
         )
 
 
 def _is_enforced_after(graph: Lookups, held: Holding, time: datetime) -> bool:
-    """Whether a query enforced a mask later in the same place."""
+    """Whether a query enforced a mask later in the same place, while it counts as set."""
     enforcements = (one for one in graph.subjects("ah:protectedColumn", held.column) if graph.is_mask(one))
     own = (one for one in enforcements if held.element in graph.objects(one, "ah:policy"))
     queries = (query for one in own for query in graph.subjects("ah:enforced", one))
-    return any(start > time for query in queries for start in graph.starts_of(query))
+    return any(time < start < held.until for query in queries for start in graph.starts_of(query))

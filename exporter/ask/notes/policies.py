@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
+from functools import cache
 from itertools import product
 from typing import Final, NamedTuple
 
@@ -14,7 +15,7 @@ from exporter.ask.answers import first_of
 from exporter.ask.container_history import CONTAINERS, periods_inside
 from exporter.ask.lookups import Lookups
 from exporter.ask.notes.asked import MOST, POLICY_COVERAGE, TAG_REACH, UNMASKED_READS, Asked, record_begin
-from exporter.ask.notes.mask_periods import masked_wholes, masked_without_tag
+from exporter.ask.notes.mask_periods import masked_wholes, masked_without_tag, policies_in_force
 from exporter.ask.notes.successors import asked_things, names_in_time
 from exporter.ask.parameters import as_text
 from exporter.ask.triples import LATE, Solution, in_utc, iris, literals
@@ -80,7 +81,7 @@ def perhaps_replaced(asked: Asked) -> Iterator[str]:
     if found:
         yield (
             f"{FORCED} Rows do not tell types, so these count as set, though another one may have taken their place, "
-            f"and no query enforced them since: {first_of(found, _SHOWN_TAGS)}."
+            f"and no query enforced them by the tag since: {first_of(found, _SHOWN_TAGS)}."
         )
 
 
@@ -98,7 +99,8 @@ class _Exchanged(NamedTuple):
 
 
 def _exchanged(graph: Lookups) -> Iterator[_Exchanged]:
-    """The masks that count though another one was set on their tag, and that no query enforced since."""
+    """The masks that count though another one was set on their tag, and that no query enforced by it since."""
+    enforced = _EnforcedByTags(graph)
     on_tags = defaultdict[str, list[tuple[str, str, str]]](list)
     for setting in graph.with_text("ah:property", "maskingPolicies"):
         since, until = (graph.text(setting, term) or "" for term in ("ah:validFrom", "ah:validUntil"))
@@ -108,15 +110,39 @@ def _exchanged(graph: Lookups) -> Iterator[_Exchanged]:
     for tag, masks in on_tags.items():
         for (former, begin, until), (later, since, _) in product(masks, masks):
             is_set_between = in_utc(begin) < in_utc(since) and (not until or in_utc(since) < in_utc(until))
-            if former != later and is_set_between and not _is_enforced_after(graph, former, in_utc(since)):
+            if former != later and is_set_between and not enforced.is_after(tag, former, in_utc(since)):
                 yield _Exchanged(tag, graph.label(tag), graph.label(former), graph.label(later), since, until)
 
 
-def _is_enforced_after(graph: Lookups, mask: str, time: datetime) -> bool:
-    """Whether a query enforced a mask later, so that it was still there."""
-    enforcements = graph.subjects("ah:policy", mask)
-    queries = (query for one in enforcements for query in graph.subjects("ah:enforced", one))
-    return any(start > time for query in queries for start in graph.starts_of(query))
+class _EnforcedByTags:
+    """The masks that queries enforced where rows give them by a tag alone. ``_on``: the masks that rows set on an
+    object, or on tags that it has, each with its tag.
+    """
+
+    def __init__(self, graph: Lookups) -> None:
+        wholes = masked_wholes(graph)
+        self._graph = graph
+        self._on = cache(lambda thing: list(policies_in_force(graph, thing, wholes, only_set=True)))
+
+    def is_after(self, tag: str, mask: str, time: datetime) -> bool:
+        """Whether a query enforced a mask by a tag after a time, so that it was still there."""
+        graph = self._graph
+        for enforcement in graph.subjects("ah:policy", mask):
+            starts = {start for query in graph.subjects("ah:enforced", enforcement) for start in graph.starts_of(query)}
+            column = graph.text(enforcement, "ah:protectedColumn")
+            for thing in graph.objects(enforcement, "ah:protectedObject"):
+                if any(start > time and self._is_by(tag, mask, thing, column, start) for start in starts):
+                    return True
+        return False
+
+    def _is_by(self, tag: str, mask: str, thing: str, column: str | None, time: datetime) -> bool:
+        """Whether a column, or an object as a whole, has a mask at a time, and by this tag alone."""
+        by = [
+            elements
+            for place, elements, held in self._on(thing)
+            if place in {column, None} and mask in elements and held.since <= time < held.until
+        ]
+        return bool(by) and all(tag in elements for elements in by)
 
 
 def _is_tag_of(asked: Asked, tag: str) -> bool:

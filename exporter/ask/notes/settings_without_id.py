@@ -293,7 +293,7 @@ def _created_while_set(asked: Asked, creations: Mapping[str, list[Solution]]) ->
 
 
 def _older_masks(asked: Asked, policies: Collection[str]) -> Iterable[Holding]:
-    """Those that no row sets, for questions that are about policies."""
+    """Those that no row had set, for questions that are about policies."""
     return older_masks(asked.graph, policies) if "ah:PolicySetting" in SET_BY.get(asked.name, "") else ()
 
 
