@@ -1,7 +1,6 @@
 """What becomes of a mask that queries enforced and no row sets.
 
-What ends it, but for a row that unsets it, or makes its object anew; and the RENAME of its column, under whose new name
-it goes on.
+What ends it, but for a row that unsets it; and the RENAME of its column, under whose new name it goes on.
 """
 
 from __future__ import annotations
@@ -29,6 +28,11 @@ def ends_without_unset(graph: Lookups, thing: str, column: str | None, policy: s
         is_its = graph.text(mark, "ah:onColumn") in {column, None}
         if is_its and not tags.isdisjoint(graph.objects(mark, "ah:elementObject")):
             yield from _unset(graph, mark)
+
+
+def times_made(graph: Lookups, thing: str) -> list[datetime]:
+    """When an object was made, or made anew, which ends what is set on it."""
+    return [time for made in ("CREATE", "REPLACE") for time in graph.replacements(thing, None, made)]
 
 
 def _unset(graph: Lookups, setting: str) -> Iterator[datetime]:

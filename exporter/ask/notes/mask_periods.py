@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from exporter.ask.container_history import CONTAINERS, periods_inside
 from exporter.ask.lookups import Lookups, NameHolder
 from exporter.ask.notes.asked import Asked
-from exporter.ask.notes.mask_ends import ends_without_unset, kept_by_renames
+from exporter.ask.notes.mask_ends import ends_without_unset, kept_by_renames, times_made
 from exporter.ask.triples import EARLY, LATE, MOMENT, in_utc
 from exporter.model.identifiers import TRUNCATED
 from exporter.system.reachable import reachable
@@ -118,12 +118,12 @@ def _only_enforced(
     places = _places(graph, masks)
     for one in kept:
         places[one.column, one.policy].append(one.time)
-    anew = [time for made in ("CREATE", "REPLACE") for time in graph.replacements(thing, None, made)] if places else []
+    anew = times_made(graph, thing) if places else []
     for (column, policy), starts in places.items():
         known = [held for place, elements, held in by_rows if place in {column, None} and policy in elements]
         left = [one.time for one in kept if (one.former, one.policy) == (column, policy)]
         left += [*anew, *ends_without_unset(graph, thing, column, policy)]
-        found += [(column, _forms(graph, policy), held) for held in _outside(starts, known, left)]
+        found += [(column, _forms(graph, policy), held) for held in outside(starts, known, left)]
     return found
 
 
@@ -137,12 +137,33 @@ def _places(graph: Lookups, enforcements: Iterable[str]) -> dict[tuple[str | Non
     return found
 
 
-def _with_elements(graph: Lookups, thing: str) -> Iterator[tuple[str | None, frozenset[str], Held]]:
-    """What rows set, each with the policy and the tag, in all their forms."""
+def _with_elements(
+    graph: Lookups, thing: str, wholes: Collection[str] = ()
+) -> Iterator[tuple[str | None, frozenset[str], Held]]:
+    """What rows set, each with the policy and the tag, in all their forms. ``wholes``: as in :func:`masks_by_tags`."""
     for setting, held in _set_on(graph, [thing], "maskingPolicies"):
         yield graph.text(setting, "ah:onColumn"), _elements(graph, setting), held
+    yield from masks_by_tags(graph, thing, wholes)
+
+
+def masks_by_tags(
+    graph: Lookups, thing: str, wholes: Collection[str]
+) -> Iterator[tuple[str | None, frozenset[str], Held]]:
+    """What rows set on tags while the object and its columns had them; by tags of ``wholes``, on the columns on which
+    queries enforced it.
+    """
     for mark, mask, held in _by_tags(graph, thing):
         yield graph.text(mark, "ah:onColumn"), _elements(graph, mark) | _elements(graph, mask), held
+    enforced = [one for one in graph.subjects("ah:protectedObject", thing) if graph.is_mask(one)] if wholes else []
+    for place in wholes if enforced else ():
+        for mark, mask, held in _by_tags(graph, place):
+            policy, elements = _elements(graph, mask), _elements(graph, mark) | _elements(graph, mask)
+            masked = (one for one in enforced if not policy.isdisjoint(graph.objects(one, "ah:policy")))
+            columns = {column for one in masked for column in graph.objects(one, "ah:protectedColumn")}
+            for own in reachable(columns, graph.renamed_columns):
+                periods = periods_inside(graph, thing, place)
+                inside = (held.together(Held(since, until or LATE, until or LATE)) for since, until in periods)
+                yield from ((own, elements, one) for one in inside if one.since < one.until)
 
 
 def masks_in_force(
@@ -164,17 +185,7 @@ def policies_in_force(
     """The same by column, each with the policy and the tag, in all their forms. What a row unsets and none sets is held
     from :data:`EARLY` on.
     """
-    by_rows = list(_with_elements(graph, thing))
-    enforced = [one for one in graph.subjects("ah:protectedObject", thing) if graph.is_mask(one)]
-    for place in wholes if enforced else ():
-        for mark, mask, held in _by_tags(graph, place):
-            policy, elements = _elements(graph, mask), _elements(graph, mark) | _elements(graph, mask)
-            masked = (one for one in enforced if not policy.isdisjoint(graph.objects(one, "ah:policy")))
-            columns = {column for one in masked for column in graph.objects(one, "ah:protectedColumn")}
-            for own in reachable(columns, graph.renamed_columns):
-                periods = periods_inside(graph, thing, place)
-                inside = (held.together(Held(since, until or LATE, until or LATE)) for since, until in periods)
-                by_rows += [(own, elements, one) for one in inside if one.since < one.until]
+    by_rows = list(_with_elements(graph, thing, wholes))
     if not only_set:
         by_rows += _only_enforced(graph, thing, by_rows)
     for column, elements, held in by_rows:
@@ -325,11 +336,11 @@ def settings_of(graph: Lookups, thing: str, property_: str) -> dict[str, dict[st
         graph, (one for one in enforced if graph.text(one, "ah:policyKind") == kind)
     ).items():
         every = found[policy][WHOLE]
-        every += list(_outside(starts, every))
+        every += list(outside(starts, every))
     return found
 
 
-def _outside(starts: Iterable[datetime], known: Sequence[Held], left: Collection[datetime] = ()) -> Iterator[Held]:
+def outside(starts: Iterable[datetime], known: Sequence[Held], left: Collection[datetime] = ()) -> Iterator[Held]:
     """The times from which on queries that started then enforced a policy outside of the times in which rows set one,
     ``known``; until rows set one again, or the column got another name, ``left``.
     """

@@ -1,4 +1,4 @@
-"""Masks that queries enforced before any row sets them: they are older than the record, or the row that set them is
+"""Masks that queries enforced while no row had set them: they are older than the record, or the row that set them is
 missing.
 """
 
@@ -13,8 +13,10 @@ from typing import Final, NamedTuple
 from exporter.ask.answers import first_of
 from exporter.ask.lookups import Lookups
 from exporter.ask.notes.asked import Asked
+from exporter.ask.notes.mask_ends import ends_without_unset, times_made
+from exporter.ask.notes.mask_periods import Held, masked_wholes, masks_by_tags, outside
 from exporter.ask.parameters import as_text
-from exporter.ask.triples import LATE, in_utc, iris
+from exporter.ask.triples import EARLY, LATE, in_utc, iris
 from exporter.ask.without_id import renamed_forms, renamings
 from exporter.system.reachable import reachable
 
@@ -44,19 +46,51 @@ class Holding(NamedTuple):
 
 
 def older_masks(graph: Lookups, policies: Collection[str]) -> Iterator[Holding]:
-    """The masks of these policies that queries enforced before any row sets them in the same place, until a row sets or
-    unsets them; also under other names of the column.
+    """The masks of these policies that queries enforced while no row had set them in the same place, or on a tag that
+    it has; until a row sets or ends them. Also under other names of the column.
     """
-    settings = cache(partial(_settings, graph))
+    wholes = masked_wholes(graph) if policies else ()
+    settings, on_tags = cache(partial(_settings, graph)), cache(lambda thing: [*masks_by_tags(graph, thing, wholes)])
+    made = cache(partial(times_made, graph))
     for row in graph.select(_OLDER, elements=iris(policies)) if policies else ():
+        element, thing, since = row["element"], row["thing"], in_utc(row["since"])
         columns = set(reachable([row["column"]], graph.renamed_columns)) if row["column"] else {""}
-        own = [one for column in columns for one in settings(row["element"]).get((row["thing"], column), ())]
-        since, begins = in_utc(row["since"]), [graph.text(setting, "ah:validFrom") for setting in own]
-        if not any(begin and in_utc(begin) <= since for begin in begins):
-            changes = (change for setting in own for change in graph.subjects("ah:hasSetting", setting))
-            told = [in_utc(time) for change in changes for time in graph.objects(change, "prov:startedAtTime")]
-            until = min((time for time in told if time > since), default=LATE)
-            yield from (Holding(row["element"], row["thing"], column, since, until) for column in columns)
+        own = [one for column in columns for one in settings(element).get((thing, column), ())]
+        known = [held for one in own for held in _periods(graph, one)]
+        for column, elements, held in on_tags(thing):
+            # What a row only unsets, none has set.
+            if (column or "") in {*columns, ""} and element in elements and held.since > EARLY:
+                known.append(held._replace(sure=held.until))
+        left = [time for one in own for time in _changed(graph, one)] + made(thing)
+        left += [time for column in columns for time in ends_without_unset(graph, thing, column or None, element)]
+        is_once = not known and all(time <= since for time in left)
+        starts = {since} if is_once else {*_starts(graph, element, thing, row["column"])}
+        # What makes the object from itself read the former one.
+        for held in outside(starts - {*made(thing)}, known, left):
+            yield from (Holding(element, thing, column, held.since, held.until) for column in columns)
+
+
+def _periods(graph: Lookups, setting: str) -> Iterator[Held]:
+    """When a policy is set, if a row sets it."""
+    since, until = (graph.text(setting, term) for term in ("ah:validFrom", "ah:validUntil"))
+    if since:
+        end = in_utc(until) if until else LATE
+        yield Held(in_utc(since), end, end)
+
+
+def _changed(graph: Lookups, setting: str) -> Iterator[datetime]:
+    """When rows set or unset it."""
+    for change in graph.subjects("ah:hasSetting", setting):
+        yield from map(in_utc, graph.objects(change, "prov:startedAtTime"))
+
+
+def _starts(graph: Lookups, policy: str, thing: str, column: str) -> Iterator[datetime]:
+    """When queries enforced a mask on a column, or on an object as a whole."""
+    for one in graph.subjects("ah:protectedColumn", column) if column else graph.subjects("ah:protectedObject", thing):
+        is_there = policy in graph.objects(one, "ah:policy") and (graph.text(one, "ah:protectedColumn") or "") == column
+        if is_there and graph.is_mask(one):
+            for query in graph.subjects("ah:enforced", one):
+                yield from graph.starts_of(query)
 
 
 def _settings(graph: Lookups, element: str) -> dict[tuple[str, str], list[str]]:
@@ -93,14 +127,15 @@ def perhaps_forced(asked: Asked) -> Iterator[str]:
         forms = {held.element, *graph.same_names(held.element)} | renamed_forms(graph, held.element, renames)
         for time, policy in sorted(later[held.column]) if not about or held.thing in about else ():
             is_then = held.since < time < held.until and (asked.until is None or time <= asked.until)
-            if is_then and policy not in forms and not _is_enforced_after(graph, held, time):
+            is_there = is_then and policy not in forms and not graph.was_dropped(held.element, time)
+            if is_there and not _is_enforced_after(graph, held, time):
                 place = f"{graph.name_at(held.thing, as_text(time))}.{graph.text(held.column, 'ah:columnName')}"
                 since = f"{graph.label(policy)} was set {as_text(time)}"
                 found.add((time, f"{graph.label(held.element)} on {place} ({since})"))
     if found:
         yield (
             f"{ONE_OF_A_COLUMN} These were enforced, though "
-            "no row had set them, and count as set until a row sets or unsets them, though another one may have taken "
+            "no row had set them, and count as set until a row sets or ends them, though another one may have taken "
             "their place, and until then no query enforced them again: "
             f"{first_of([text for _, text in sorted(found)], _SHOWN)}. A mask of a tag holds again when the other one "
             "is unset."
@@ -109,7 +144,4 @@ def perhaps_forced(asked: Asked) -> Iterator[str]:
 
 def _is_enforced_after(graph: Lookups, held: Holding, time: datetime) -> bool:
     """Whether a query enforced a mask later in the same place, while it counts as set."""
-    enforcements = (one for one in graph.subjects("ah:protectedColumn", held.column) if graph.is_mask(one))
-    own = (one for one in enforcements if held.element in graph.objects(one, "ah:policy"))
-    queries = (query for one in own for query in graph.subjects("ah:enforced", one))
-    return any(time < start < held.until for query in queries for start in graph.starts_of(query))
+    return any(time < start < held.until for start in _starts(graph, held.element, held.thing, held.column))
