@@ -41,13 +41,13 @@ def test_what_a_query_made_is_its_versions_of_objects(tmp_path: Path) -> None:
 
 
 def test_the_question_by_a_name_runs(tmp_path: Path) -> None:
-    question = own(1, tmp_path)
+    question = own(2, tmp_path)
     assert answer(question, VALID, {"object_name": "d.s.t"}).rows == []
     assert len(answer(question, VALID, {"object_id": "12"}).rows) == 1
 
 
 def test_the_question_with_parameters_runs(tmp_path: Path) -> None:
-    question = own(2, tmp_path)
+    question = own(1, tmp_path)
     assert answer(question, VALID, {"warehouse": "WH"}).rows == [("q-2", "2000")]
     assert answer(question, VALID, {"warehouse": "WH", "since": "2024-02-04"}).rows == []
 
