@@ -278,7 +278,15 @@ class ContainerHistory:
 
 def clone_rows(graph: Lookups) -> list[Solution]:
     """The CLONEs of schemas and databases: ``target``, ``source``, ``time``, and ``change``, which says so."""
-    return [] if not _has_containers(graph) else [*graph.select(_OF_CHANGES), *graph.select(_OF_WRITES)]
+    made = [thing for domain in CONTAINERS for thing in graph.with_text("ah:domain", domain)]
+    # An index knows whether there can be any; the queries look at all that was created, or comes from something.
+    is_changed = any(any(graph.subjects("ah:changedObject", thing)) for thing in made)
+    versions = (version for thing in made for version in graph.subjects("prov:specializationOf", thing))
+    is_copied = any(any(graph.objects(version, "prov:wasDerivedFrom")) for version in versions)
+    return [
+        *(graph.select(_OF_CHANGES) if is_changed else ()),
+        *(graph.select(_OF_WRITES) if is_copied else ()),
+    ]
 
 
 def _has_containers(graph: Lookups) -> bool:
