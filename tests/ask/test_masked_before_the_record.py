@@ -270,8 +270,11 @@ def test_what_may_have_ended_such_a_mask_is_told(story: str, whole: Store) -> No
     assert not any("though it was there" in note for note in before)
 
 
-@pytest.mark.parametrize("reads", ["whole", "daily"])
-@pytest.mark.parametrize("story", ANOTHER_SET)
+# Reads by day have the same rule: a few stories show it.
+@pytest.mark.parametrize(
+    ("story", "reads"),
+    [*((story, "whole") for story in ANOTHER_SET), *((story, "daily") for story in [*ANOTHER_SET][::5])],
+)
 def test_another_mask_that_may_have_taken_its_place_is_told(
     story: str, reads: str, request: pytest.FixtureRequest
 ) -> None:
