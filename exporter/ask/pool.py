@@ -352,7 +352,9 @@ class _Worker:
             pass
 
     def _no_reply_error(self, request: Request, *, is_over: bool) -> UsageError:
-        ask_for_less = "ask for less (LIMIT, a FILTER, a shorter time)"
+        is_shipped = isinstance(request, QuestionRequest) and not request.name.endswith(b".rq")
+        of_question, of_query = "one object, or a shorter time", "less (LIMIT, a FILTER, a shorter time)"
+        ask_for_less = f"ask for {of_question if is_shipped else of_query}"
         if is_over:
             return TooLongError(f"There is no answer after {request.seconds:g} s", ask_for_less)
         most = f"{self._memory / (1 << 30):g} GiB of memory"

@@ -138,6 +138,12 @@ def test_a_question_ends_when_its_time_is_over(tmp_path: Path, capsys: pytest.Ca
     assert error.endswith("--timeout gives it more time.\n")
 
 
+def test_of_a_shipped_question_one_can_ask_for_less_without_writing_sparql(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["query", "exposure", str(VALID), "--timeout", "0.001"]) == 2
+    error = capsys.readouterr().err
+    assert "There is no answer after 0.001 s; ask for one object, or a shorter time" in error
+
+
 @pytest.mark.parametrize(
     "query",
     [f"SELECT * {{ {CROSS} }} ORDER BY ?a", "SELECT (" + "(" * 50_000 + "1" + ")" * 50_000 + " AS ?x) {}"],
