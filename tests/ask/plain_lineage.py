@@ -115,7 +115,7 @@ def lineage_as_of(history: History, given: Given) -> set[Row]:
     """Back from what was in the object at that time; nothing was in one that was dropped."""
     at = plain.time(given["at"])
     keys = {one.key for one in meant(history, given) if one.at(at)}
-    behind = [one for one in certain(history) if one.view in keys and _is_there_at(one, at)]
+    behind = [one for one in certain(history) if one.view in keys and _is_there_at(history, one, at)]
     states = {history.state_at(key, at) for key in keys | {one.source for one in behind}}
     back: dict[State, set[State]] = defaultdict(set)
     for one, others in history.onward.items():
@@ -175,7 +175,7 @@ def followed(history: History, things: list[Meant], wanted: str | None) -> list[
     names = {(one.state.key, one.name) for copies in history.column_onward.items() for one in (copies[0], *copies[1])}
     names |= {(one.source.state.key, one.source.name) for one in history.copies if one.source.name}
     found = []
-    for key, name in sorted(names):
+    for key, name in sorted(one for one in names if one[1]):  # A column without a name is none: a note tells of it.
         own = [thing for thing in things if thing.key == key and (wanted is None or same_name(name, wanted))]
         direct = [
             one
@@ -196,7 +196,7 @@ def followed(history: History, things: list[Meant], wanted: str | None) -> list[
                     and _kept_there(history, thing, column) for thing in own)
         }  # fmt: skip
         held = past.reached({*(one.target for one in direct), *renamed}, history.column_onward)
-        copies = {one for one in history.copies if one.source in held}
+        copies = {one for one in history.copies if one.source.name and one.source in held}
         if own:
             found.append(Followed(key, name, held, [*{*direct, *copies}]))
     return found
@@ -249,7 +249,9 @@ def root_cause(history: History, given: Given) -> set[Row]:
     behind = [
         one
         for one in certain(history)
-        if one.view_column and same_name(one.view_column, given["column_name"]) and _is_meant(one, things, given)
+        if one.view_column
+        and same_name(one.view_column, given["column_name"])
+        and _is_meant(history, one, things, given)
     ]
     columns = past.reached(last | set(_held_behind(history, behind, given)), back)
     shown = {
@@ -262,15 +264,17 @@ def root_cause(history: History, given: Given) -> set[Row]:
     }
 
 
-def _is_meant(one: Shown, things: list[Meant], given: Given) -> bool:
+def _is_meant(history: History, one: Shown, things: list[Meant], given: Given) -> bool:
     at = plain.time(given["at"]) if "at" in given else None
-    is_there = at is None or _is_there_at(one, at)
+    is_there = at is None or _is_there_at(history, one, at)
     return is_there and any(thing.key == one.view and (at is None or thing.at(at)) for thing in things)
 
 
-def _is_there_at(one: Shown, at: datetime) -> bool:
-    """Whether the definition is in force when all that happened at a time is done."""
-    return one.at(at) and one.until != at
+def _is_there_at(history: History, one: Shown, at: datetime) -> bool:
+    """Whether the definition is in force when all that happened at a time is done, and its source was made by then."""
+    begun = {history.begins(state) for state in history.states(one.source)}
+    is_made = not begun or any(time is None or time <= at for time in begun)
+    return one.at(at) and one.until != at and is_made
 
 
 def _held_behind(history: History, behind: list[Shown], given: Given) -> Iterator[Column]:

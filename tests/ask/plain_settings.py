@@ -383,9 +383,9 @@ class OnlyEnforced(NamedTuple):
 
 
 def only_enforced(history: History) -> list[OnlyEnforced]:
-    """Each until a row sets or unsets the policy on the column, unsets it from a tag, or such a tag from the column or
-    its object; or the column is dropped, or the object made anew: by the query itself, this read the former one. It
-    goes on under the new name of a column.
+    """Each until a row sets or unsets the policy on the column, replaces it, unsets it from a tag, or such a tag from
+    the column or its object; or the column is dropped, or the object made anew: by the query itself, this read the
+    former one. It goes on under the new name of a column.
     """
     set_by_rows, every, found = masks(history), doings(history), []
     for place, queries in enforcements(history).items():
@@ -428,6 +428,7 @@ def _enforcement_ends(history: History, every: list[Doing], place: Place, policy
             or (is_tag and not one.sets and any(is_one_tag(history, tag, one.element) for tag in masked_tags))
         ):
             yield one.query.start
+    yield from (history.queries[ident].start for _, ident, what in _operations(history, policy) if what == "REPLACE")
     for ident, key, change in history.changes:
         columns = (change.get("properties") or {}).get("columns")
         told = columns.get(place[1] or "") if isinstance(columns, dict) and key == place[0] else None

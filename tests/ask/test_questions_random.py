@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from exporter.ask import movement
+from exporter.ask import movement, tag_stops
 from exporter.ask.lookups import Lookups
 from exporter.ask.parameters import bind
-from exporter.ask.questions import questions, select, with_objects_found
+from exporter.ask.questions import ask, questions, select, with_objects_found
 from tests.ask import drawn
 from tests.ask.drawn_parameters import ASKED_TOGETHER, drawn_of_several, drawn_parameters, found, history
 from tests.ask.plain_answers import ANSWERS, answers
@@ -33,6 +33,8 @@ def answered(question: str, store: Store, given: Given) -> list[Row]:
     if question == movement.QUESTION:
         rows: Iterable[Row] = movement.rows(Lookups(store), asked, given, limit=10**6)[0]
         return [tuple(row) for row in rows]
+    if question == tag_stops.QUESTION and tag_stops.PARAMETER in given:
+        return list(ask(store, asked, given).rows)  # the paths that stop are followed again behind the query
     answer = select(store, with_objects_found(store, bind(asked.query, asked.parameters, given)), question)
     return [tuple(_typed(name, cell) for name, cell in zip(answer.columns, row, strict=True)) for row in answer.rows]
 
