@@ -8,7 +8,7 @@ import json
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
-from tests.ask.plain_asking import ident, queries, same_name
+from tests.ask.plain_asking import enforced, ident, queries, same_name
 from tests.ask.plain_meant import Asked, name_at, same_column
 from tests.ask.plain_settings import (
     Masked,
@@ -85,6 +85,11 @@ def unmasked_reads(history: History, given: Given) -> set[Row]:
         for place in periods.keys() | points.keys()
     }
     cut = {row["query_id"] for row in history.rows if '"TRUNCATED"' in json.dumps(row.get("policies_referenced"))}
+    of_whole = {
+        (query.query_id, key)
+        for query, _, key, _, column, policy in enforced(history, {})
+        if policy["policyKind"] == MASK and not column
+    }
     found = set()
     for query, key, column in _reads(history, given):
         place = (key, column)
@@ -98,7 +103,8 @@ def unmasked_reads(history: History, given: Given) -> set[Row]:
             if start < until
         }
         if (query.query_id, place) not in guarded and (held_by or times or is_masked_later or before):
-            word = "UNKNOWN" if query.query_id in cut else _word(history, query, held_by, times | before)
+            is_unknown = query.query_id in cut or (query.query_id, key) in of_whole
+            word = "UNKNOWN" if is_unknown else _word(history, query, held_by, times | before)
             found.add((query.user, query.query_id, query.start, name_at(history, key, query.start), column, word))
     return found
 
