@@ -5,7 +5,7 @@
     ExporterError          exit 4   a fault of the program or of its environment (messages: exporter/system/faults.py)
     ├── UsageError         exit 2   arguments, settings or input that cannot be used
     ├── SilentError        exit 3   a backend does not answer
-    └── RefusedError       exit 1   the shapes refused output, rows were quarantined under --strict, a check has rows
+    └── RefusedError       exit 1   a check failed
 """
 
 from __future__ import annotations
@@ -66,20 +66,21 @@ class ExporterError(Exception):
 
 
 class UsageError(ExporterError):
-    """Arguments, settings or input that cannot be used; nothing was written."""
+    """Arguments, settings or input cannot be used. Output that exists is unchanged."""
 
     exit_code = 2
 
 
 class RefusedError(ExporterError):
-    """The shapes refused the output, rows were quarantined under ``--strict``, or a question that should have no rows
-    has some (``--fail-on-rows``).
+    """A check failed: the answer has rows (``--fail-on-rows``), edges are forbidden (``--fail-on``), DIR has no rows of
+    the user to forget, or the shapes refuse a declared graph. An export that quarantines rows raises nothing: its
+    result has the exit code.
     """
 
     exit_code = 1
 
 
 class SilentError(ExporterError):
-    """A backend does not answer; nothing was sent to it."""
+    """With ``push --verify``, the backend did not answer the first request, so nothing was sent."""
 
     exit_code = 3

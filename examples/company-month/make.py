@@ -1,7 +1,7 @@
-"""Write the example: ``python examples/company-month/make.py`` makes the same two files each time.
+r"""Write the example: ``python examples/company-month/make.py`` makes the same two files each time.
 
 ``access_history.ndjson`` holds the rows as COPY INTO ... JSON unloads them, ``query_history.csv`` the columns of
-QUERY_HISTORY that are worth joining, as COPY INTO ... CSV unloads them (NULL is ``\\N``). A folder may be given.
+QUERY_HISTORY that are worth joining, as COPY INTO ... CSV unloads them (NULL is ``\N``). A folder may be given.
 """
 
 from __future__ import annotations

@@ -176,8 +176,8 @@ class Lookups(Triples):
         return None if last is None or any(last < time <= by for time in generated) else last
 
     def replacements(self, thing: str, by: datetime | None, operation: str = "REPLACE") -> list[datetime]:
-        """When REPLACEs made an object anew under its own id or name, by a time; all if it is None. ``operation``: or
-        when CREATEs did, which can be the first one, or one IF NOT EXISTS.
+        """The times at which REPLACE recreated an object under its own id or name, up to ``by``; all if it is None.
+        ``operation``: CREATE gives those of CREATEs, also of the first one, and of one IF NOT EXISTS.
         """
         changes = (
             one for one in self.subjects("ah:changedObject", thing) if self.text(one, "ah:operation") == operation

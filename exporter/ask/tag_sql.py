@@ -97,7 +97,7 @@ def _statement(row: dict[str, str | None], value: str) -> str:
     kind = next((name for class_name, name in _KINDS.items() if class_name in classes), None)
     thing, column, tag = row["target_object_name"] or "", row["target_column_name"] or "", row["tag_name"] or ""
     if kind is None:
-        return "cannot have a tag on a column: it is no table or view"
+        return "cannot have a tag on a column: it is not a table or a view"
     if len(parts_of(thing)) != _PARTS or len(parts_of(tag)) != _PARTS:
         return f"cannot be written: {thing} or {tag} is not the full name of an object"
     if not column:

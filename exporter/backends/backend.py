@@ -164,7 +164,7 @@ def client() -> Client:
     if not parts:
         file = os.environ.get("OPENLINEAGE_CONFIG")
         if file and not Path(file).is_file():
-            texts.append(f"OPENLINEAGE_CONFIG names {file}, which is no file")
+            texts.append(f"OPENLINEAGE_CONFIG names {file}, which is not a file")
         if settings:
             texts.append("The transport of openlineage.yml has no type, such as http, so it is not used")
         raise UsageError(_NOT_CONFIGURED + "".join(f". {secrets.shown(line)}" for line in texts))
@@ -232,7 +232,7 @@ def _faults_of_settings(secrets: Secrets) -> Iterator[None]:
     except Exception as error:  # noqa: BLE001 - the client raises what its transports raise, even bare KeyErrors
         if "valid url" in str(error):  # the client's words show the address, whose password nothing can find
             hint = "In a user and a password, /, #, ? and @ are percent-encoded"
-            raise UsageError(f"{_UNUSABLE}: the address is no valid URL. {_SCHEMES}. {hint}") from None
+            raise UsageError(f"{_UNUSABLE}: the address is not a valid URL. {_SCHEMES}. {hint}") from None
         hint = next((hint for kind, hint in _HINTS.items() if isinstance(error, kind)), "")
         raise UsageError(f"{_UNUSABLE}: {type(error).__name__}: {secrets.shown(str(error))}{hint}") from None
 

@@ -1,7 +1,6 @@
 """The command line: arguments and exit codes, no logic. Scripts rely on this interface (``docs/interface.md``).
 
-Exit codes: 0 done; 1 the shapes refused the output, or rows were quarantined under --strict; 2 usage or settings; 3 the
-backend did not accept all events; 4 a fault of the program; 130 interrupted.
+``docs/interface.md`` has the exit codes, too.
 """
 
 from __future__ import annotations
@@ -30,8 +29,9 @@ _EPILOG: Final = """Examples:
   exporter validate lineage
   OPENLINEAGE_URL=http://localhost:5000 exporter push lineage
 
-Exit codes: 0 done; 1 the shapes refused some of the output, or rows were quarantined under --strict; 2 usage, settings
-or input that cannot be used; 3 the backend did not accept all events; 4 a fault of the program; 130 interrupted"""
+Exit codes: 0 done; 1 a check failed (shapes, --strict, --fail-on-rows, --fail-on, validate, --verify, or no rows of
+the user to forget); 2 options, settings or input that cannot be used; 3 the backend did not accept all events; 4 a
+fault of the program or of its environment; 130 interrupted"""
 
 
 PROGRAM: Final = Program(

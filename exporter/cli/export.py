@@ -84,7 +84,7 @@ FETCH = Command(
     "exporter fetch --connection lineage --out rows",
 )
 FETCH.group(
-    "Needed by most",
+    "Common options",
     option("--out", "ROWS", "the folder to write or to continue", required=True, **LOCAL_FOLDER),
     option("--connection", "NAME", "a connection of connections.toml (default: the connector's default)"),
     option("--since", "DAY", "the first day, UTC (default: the first in ROWS, or a year ago)"),
@@ -105,7 +105,7 @@ FETCH.group(
     flag("--aggregate", "also fetch AGGREGATE_ACCESS_HISTORY: short queries on hybrid tables"),
 )
 FETCH.group(
-    "Which days again, and which no more",
+    "Overlap and retention",
     option(
         "--overlap",
         "DAYS",
@@ -145,7 +145,7 @@ EXPORT = Command(
     if_stopped="nothing was published",
 )
 EXPORT.group(
-    "Needed by most",
+    "Common options",
     Argument(
         "inputs",
         "INPUT",
@@ -208,7 +208,7 @@ EXPORT.group(
     option("--forget-before", "DAY", "with --update: remove all rows from before this day (UTC) from DIR"),
 )
 EXPORT.group(
-    "When it is refused",
+    "Checks before publishing",
     flag("--strict", "exit 1 if any row was quarantined or not understood"),
     option("--shapes", "DIR", "your own SHACL shapes in addition to ours; can be repeated", multiple=True, **FOLDER),
     option(

@@ -1,7 +1,7 @@
 """``exporter query``: answers a question from the graph; ``exporter queries``: the list of shipped questions.
 
 The options of a question are its parameters, so which there are follows from the first word: the command looks for it
-before the options are read. The older form, ``--graph DIR --param name=value``, stays.
+before the options are read. ``--graph DIR --param name=value`` means the same.
 """
 
 from __future__ import annotations
@@ -241,7 +241,7 @@ QUERY.group(
     flag("--fail-on-rows", "for checks: exit 1 if the answer has rows"),
 )
 QUERY.group(
-    "The older form",
+    "Alternative syntax",
     option("--graph", "DIR", "DIR, instead of after the question", **LOCAL_FOLDER),
     option(
         "--param",

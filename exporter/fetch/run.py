@@ -241,7 +241,7 @@ class _Fetch:
         needed = [name for name in missing if name in view.required]
         if needed:
             raise UsageError(
-                f"{self.options.schema}.{view.name}: has no column {', '.join(needed)}, so it is no {view.name}; give "
+                f"{self.options.schema}.{view.name}: has no column {', '.join(needed)}, so it is not {view.name}; give "
                 "the schema of the views with --view"
             )
         self.fetched.left_out[view.folder] = missing

@@ -295,7 +295,7 @@ def _connection_settings(name: str | None) -> tuple[str, Mapping[str, Any]]:
     settings = connections[connection_name]
     if not isinstance(settings, Mapping):
         raise UsageError(
-            f"--connection {connection_name}: is no table in the connector's connections.toml ({CONNECTIONS_FILE}); "
+            f"--connection {connection_name}: is not a table in the connector's connections.toml ({CONNECTIONS_FILE}); "
             f"write [{connection_name}], and its settings below"
         )
     return connection_name, settings

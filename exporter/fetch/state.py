@@ -158,7 +158,7 @@ def read(rows: Path) -> FetchState:
             raise UsageError(f"{rows}: holds other files and no {STATE}; give a folder that is empty or new") from None
         return FetchState(1, None, {})
     except NotADirectoryError:
-        raise UsageError(f"{rows}: is no folder") from None
+        raise UsageError(f"{rows}: is not a folder") from None
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
     except ValueError:

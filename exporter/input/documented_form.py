@@ -264,7 +264,7 @@ def _is_known(content: bytes) -> bool:
 def _unknown_of_content(content: bytes) -> dict[str, str]:
     values_of: dict[str, set[str]] = {}
     for (name, kind), value in zip(COLUMNS.items(), _decode_columns(content), strict=True):
-        if name == "agents_info" and _is_sentinel(bytes(value).decode()):  # an object, which is no agent
+        if name == "agents_info" and _is_sentinel(bytes(value).decode()):  # an object, which is not an agent
             continue
         for path, data in _unknown(name, kind, bytes(value)):
             text = json_reader.canonical_json(json_reader.parse(data.decode()))

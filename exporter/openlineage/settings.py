@@ -79,6 +79,6 @@ def _check_patterns(patterns: tuple[str, ...]) -> None:
         of_pattern = pattern.split(".")
         if not all(part.strip() for part in of_pattern) or len(of_pattern) > _MOST_PARTS:
             raise UsageError(
-                f"lineage.helpers: {pattern!r} is no pattern. Give NAME, SCHEMA.NAME or DATABASE.SCHEMA.NAME with * "
-                "for any characters, or off"
+                f"lineage.helpers: {pattern!r} is not a valid pattern. Give NAME, SCHEMA.NAME or DATABASE.SCHEMA.NAME "
+                "with * for any characters, or off"
             )

@@ -144,14 +144,14 @@ def read(data: bytes, path: str, server: str | None) -> Contract:
         raise UsageError(f"{path}: has more than {LARGEST >> 20} MiB, which no data contract has")
     node, text = compose(data, path)
     if not isinstance(node, yaml.MappingNode):
-        raise UsageError(f"{path}: is no data contract: a contract has kind, apiVersion and schema")
+        raise UsageError(f"{path}: is not a data contract: a contract has kind, apiVersion and schema")
     root = _YamlMapping(node, path)
     if "dataContractSpecification" in root.values:
         raise UsageError(
             f"{path}: is of the Data Contract Specification; give a contract of the Open Data Contract Standard (ODCS)"
         )
     if root.text("kind") != "DataContract":
-        raise UsageError(f"{path}: is no data contract: it has no line kind: DataContract")
+        raise UsageError(f"{path}: is not a data contract: it has no line kind: DataContract")
     return Contract(root, text, server)
 
 
@@ -161,7 +161,7 @@ def compose(data: bytes, path: str) -> tuple[yaml.Node | None, str]:
         text = data.decode("utf-8")
         return yaml.compose(text, yaml.SafeLoader), text
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: is no UTF-8 text: byte {error.start:,}") from None
+        raise UsageError(f"{path}: is not UTF-8: byte {error.start:,}") from None
     except RecursionError:
         raise UsageError(f"{path}: is nested too deep") from None
     except yaml.reader.ReaderError as error:

@@ -119,7 +119,7 @@ def _of_dbt(data: bytes, path: str, name: str) -> Declaration:
     try:
         manifest = _manifest(data)
     except msgspec.DecodeError as error:
-        raise UsageError(f"{path}: is no manifest of dbt: {error}") from None
+        raise UsageError(f"{path}: is not a manifest of dbt: {error}") from None
     version = manifest.metadata.dbt_schema_version.rpartition("/")[2].removesuffix(".json")
     form = f"{dbt.FORM} {version}" if re.fullmatch(r"v\d{1,4}", version) else dbt.FORM
     return Declaration(name, form, dbt.items(manifest, path), manifest.at)
@@ -151,8 +151,8 @@ def _marquez(address: str) -> Declaration:
         port = f":{parts.port}" if parts.port else ""
     except ValueError:  # its words can have a part of the password
         raise UsageError(
-            "the address of Marquez is no valid URL, such as http://HOST:5000. In a user and a password, /, #, ? and @ "
-            "are percent-encoded"
+            "the address of Marquez is not a valid URL, such as http://HOST:5000. In a user and a password, /, #, ? "
+            "and @ are percent-encoded"
         ) from None
     if not host or parts.query or parts.fragment:
         raise UsageError("the address of Marquez is written as http://HOST:5000, without ? and #")
@@ -194,4 +194,4 @@ def _page(pool: urllib3.PoolManager, url: str, place: str) -> list[Raw]:
     try:
         return _answer(data).events
     except (msgspec.DecodeError, RecursionError) as error:
-        raise UsageError(f"{place}: what it answers is no list of events: {error}; is it a Marquez?") from None
+        raise UsageError(f"{place}: what it answers is not a list of events: {error}; is it a Marquez?") from None

@@ -245,7 +245,7 @@ def _of_column(site: Site, shown: PageSubject, column: str) -> list[PendingPart]
         *_shipped_question(site, shown, "Where its data came from", "root-cause", behind, column),
         *_shipped_question(site, shown, "Where it was copied to", "column-copies", "shows a copy of it", column),
         *_shipped_question(site, shown, "Readers", "column-readers", "shows a read of it", column),
-        *_shipped_question(site, shown, "Reads in clear", "unmasked-reads", "shows a read without its mask", column),
+        *_shipped_question(site, shown, "Unmasked reads", "unmasked-reads", "shows a read without its mask", column),
         PendingPart("Tags and policies, and when they held", "settings", lambda _: settings(site, shown, column), SETS),
     ]
 

@@ -62,7 +62,7 @@ class Topic:
 
 TOPICS: Final = (
     Topic(
-        "Masked columns that were read in clear",
+        "Masked columns that were read unmasked",
         "Who read a column without its mask, before or after it had one.",
         "unmasked-reads",
     ),

@@ -44,8 +44,8 @@ _TITLES: Final[Mapping[str, tuple[str, str, str]]] = {
         "New readers and copies, tags and policies, objects, columns, grants.",
     ),
     "unmasked-reads": (
-        "Reads in clear",
-        "reads of columns in clear",
+        "Unmasked reads",
+        "unmasked reads of columns",
         "Who read a column without its mask, before or after it had one.",
     ),
     COVERAGE: ("Sensitive columns without a policy", "sensitive columns without a policy", ""),

@@ -46,7 +46,7 @@ OF_COLUMN: Final = {
     "root-cause": "Where its data came from",
     "column-copies": "Where it was copied to",
     "column-readers": "Who reads it",
-    "unmasked-reads": "Who read it in clear",
+    "unmasked-reads": "Who read it unmasked",
     "settings": "What protects it",
 }
 """The lines at the beginning of a page, by the part that answers each, if the page has it."""

@@ -78,7 +78,7 @@ _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
         "WHILE": "while it had a mask",
         "UNKNOWN": "not known: the record lacks a policy that was enforced",
         "MASKED": "masked",
-        "CLEAR": "in clear",
+        "CLEAR": "unmasked",
     },
     "known_by": {"COLUMN": "column by column", "OBJECT": "as a whole"},
     "evidence": {"CERTAIN": "certain", "POSSIBLE": "possible"},

@@ -22,11 +22,17 @@ _WORDS = {
     "names": "finding user names",
     "export": "exporting",
     "read": "reading rows",
-    "answer": "ordering what happened to each object",
+    "bridge": "following intermediate tables",
+    "answer": "computing version histories",
     "write": "validating and writing",
     "surround": "validating what belongs to each object",
+    "days": "summing reads by day",
+    "date": "finding the days of rows",
+    "things": "writing objects",
+    "changes": "comparing with the earlier output",
+    "join": "joining old state",
 }
-
+"""The names of stages, as ``report.json`` has them -> what a person reads."""
 
 _EVERY = 0.5  # seconds
 MINUTE: Final = 60.0

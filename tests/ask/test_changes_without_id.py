@@ -113,11 +113,11 @@ def test_what_is_answered_counts_as_what_is_asked(whole: Store) -> None:
 
 
 @pytest.mark.parametrize("name", ["D.S.A", "D.S.Z"])
-def test_nobody_is_said_to_read_in_clear_what_may_be_masked_by_its_other_name(name: str, whole: Store) -> None:
+def test_nobody_is_said_to_read_unmasked_what_may_be_masked_by_its_other_name(name: str, whole: Store) -> None:
     told = notes("unmasked-reads", "renamed", whole, object_name=name)
-    assert "in clear" not in told
+    assert "read it unmasked" not in told
     assert "No row sets a tag" not in notes("policy-coverage", "renamed", whole, object_name=name)
-    assert "in clear" in notes("unmasked-reads", "unmasked", whole, object_name="D.S.A")
+    assert "read it unmasked" in notes("unmasked-reads", "unmasked", whole, object_name="D.S.A")
 
 
 def test_a_swap_without_ids_is_told_once(whole: Store) -> None:
@@ -146,7 +146,7 @@ def test_what_is_set_with_the_id_and_used_without_is_told(question: str, story: 
     for given in ({"object_name": "D.S.T"}, {}):
         told = notes(question, story, whole, **given)
         assert "Some rows give no id of D.S.T" in told
-        assert "in clear" not in told
+        assert "read it unmasked" not in told
         assert "No row sets a tag" not in told
 
 
@@ -172,7 +172,7 @@ def test_what_a_row_gives_by_the_name_alone_may_be_of_any_kind(
     assert "Rows give D.S.T with an id and without" in told
     assert "the question does not apply" not in told
     if question == "unmasked-reads":
-        assert "if that is the same, and masked, whoever read it in this form read it in clear" in told
+        assert "if that is the same, and masked, whoever read it in this form read it unmasked" in told
 
 
 def test_a_tag_that_a_row_without_the_id_sets_is_told_of_its_reach(whole: Store) -> None:

@@ -213,11 +213,11 @@ def test_of_many_the_last_are_told(tmp_path: Path) -> None:
 
 
 def test_the_gravest_note_is_the_first(tmp_path: Path) -> None:
-    """That nobody was kept from reading a table in clear comes before what is unknown of its schema."""
+    """That nobody was kept from reading a table unmasked comes before what is unknown of its schema."""
     rows = [read(table("D.S.A", 3)), *SWAPPED]
     graph = stories.told({"grave": rows}, tmp_path)
     notes = ask(graph, find("unmasked-reads"), {"object_name": "D.S.A"}).notes
-    assert "whoever read it read it in clear" in notes[0]
+    assert "whoever read it read it unmasked" in notes[0]
     assert "No row lists what was in it" in notes[-1]
 
 

@@ -89,11 +89,12 @@ def test_a_page_says_until_when_a_mask_held_that_no_row_sets(name: str, whole: S
     assert of_page(stories.of(f"page-{name}", whole)) == ON_PAGES[name][1]
 
 
-@pytest.mark.parametrize("name", MASK_OF_E)
+@pytest.mark.parametrize("name", [name for name in MASK_OF_E if "copied" not in name])
 def test_pages_and_coverage_have_what_unmasked_reads_counts_as_masked(name: str, whole: Store) -> None:
     graph = stories.of(name, whole)
     last = {row[4]: row[5] for row in asked("unmasked-reads", graph).rows if row[5] in {"WHILE", "AFTER"}}
-    for column, word in last.items() if "copied" not in name else ():
+    assert last
+    for column, word in last.items():
         told = of_page(graph, column_name=column or "")
         assert ("held until" in told) == (word == "AFTER" and told != ""), (column, told)
         assert told or word == "AFTER"

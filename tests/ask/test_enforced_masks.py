@@ -1,4 +1,4 @@
-"""Masks that a query enforced on another object than the one that it read in clear: with reads by day, too.
+"""Masks that a query enforced on another object than the one that it read unmasked: with reads by day, too.
 
 docs/graph.md, "Reads by day": the questions have the same answers on both. The documents' rows name the policies beside
 the object that they are set on (view, "policies_referenced"), which need not be the one in the column of reads.
@@ -215,7 +215,7 @@ text: without the column in the question.
 @pytest.mark.parametrize("reads", READS)
 @pytest.mark.parametrize("where", NEVER)
 def test_what_is_never_masked_itself_may_be_masked_elsewhere(where: str, reads: str, tmp_path: Path) -> None:
-    """View, "policies_referenced": also policies "set on intermediate objects or columns"; so "read in clear" is wrong
+    """View, "policies_referenced": also policies "set on intermediate objects or columns"; so "read unmasked" is wrong
     of what was only read where one of these was enforced.
     """
     name, row, place = NEVER[where]
@@ -223,7 +223,7 @@ def test_what_is_never_masked_itself_may_be_masked_elsewhere(where: str, reads: 
     answer = asked("unmasked-reads", rows, reads, tmp_path, object_name=name, column_name="C")
     assert not answer.rows
     (note,) = [note for note in answer.notes if note.startswith(f"No row shows a masking policy on {name}")]
-    assert ("read it in clear" in note) == (not place)
+    assert ("read it unmasked" in note) == (not place)
     assert note.endswith(f": {place}." if place else "lists the readers).")
 
 
@@ -299,7 +299,7 @@ COPIES: Final = {
                            base_objects_accessed=[of(OTHER, "C"), of(TABLE, "C")])],
         None,
     ),
-    "read in clear": ([copy(TABLE), read(3, OTHER)], None),
+    "read unmasked": ([copy(TABLE), read(3, OTHER)], None),
     "made with a mask between the view and the table": ([copy(BETWEEN, direct=VIEW), read(3, OTHER)], WRITTEN_MASKED),
     "made with a mask by its name alone": ([copy(NO_ID), read(3, OTHER)], WRITTEN_MASKED),
     "made with a mask on the view": ([copy(VIEW, direct=VIEW), read(3, OTHER)], None),

@@ -1,4 +1,4 @@
-"""Reads in clear of a table that was made anew, if rows give no id of it: docs/questions.md, unmasked-reads.
+"""Unmasked reads of a table that was made anew, if rows give no id of it: docs/questions.md, unmasked-reads.
 
 With ids, each CREATE or REPLACE makes another table: the masks of the former one say nothing of reads of the new one,
 and the other way round; that it took the place of a masked one is told.
@@ -144,7 +144,7 @@ def test_what_took_the_place_of_a_masked_table_is_told(
     ids=["mask", "tag"],
 )
 def test_a_mask_that_was_unset_before_is_not_lost(unset: list[Json], tmp_path: Path) -> None:
-    """Of reads in clear it is told, as those before and after a mask are in the answer."""
+    """Of unmasked reads it is told, as those before and after a mask are in the answer."""
     graph = stories.told({"unset": [*unset, copied(SOURCE, SECOND, "REPLACE"), read(SECOND, "BEN")]}, tmp_path)
     for question in ("policy-coverage", "unmasked-copies", "changes", "unmasked-reads"):
         given = {"since": at(0)} if question == "changes" else {}
@@ -352,7 +352,7 @@ def test_many_objects_of_one_name_have_one_note(tmp_path: Path) -> None:
     notes = asked("unmasked-reads", stories.told({"nightly": nights}, tmp_path), object_name="D.S.A").notes
     said = (
         "No row shows a masking policy on a column of D.S.A (7 objects that had the name), so the question does not "
-        "apply: whoever read it read it in clear (column-readers lists the readers)."
+        "apply: whoever read it read it unmasked (column-readers lists the readers)."
     )
     assert [note for note in notes if note.startswith("No row shows")] == [said]
 

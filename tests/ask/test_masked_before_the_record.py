@@ -42,7 +42,7 @@ def enforced(what: Json = T) -> Json:
 
 
 def ended(*rows: Json) -> list[Json]:
-    """ANA reads the column and its copy in clear before something ends the mask, BEN after that."""
+    """ANA reads the column and its copy unmasked before something ends the mask, BEN after that."""
     return [enforced(), copied_under_mask(), read(T), read(COPY), *rows, read(T, "BEN"), read(COPY, "BEN")]
 
 

@@ -82,7 +82,7 @@ MASK_OF_E: Final[dict[str, tuple[list[Json], dict[str, str]]]] = {
     "copied-later": ([to(E="F"), copied("F"), read(COPY)], {"ETL": "WHILE"}),
     "copied-before": ([copied("E"), to(E="F"), read(COPY)], {"ETL": "WHILE"}),
 }  # fmt: skip
-"""What happened after a query enforced the mask on column E, and what is said of reads in clear."""
+"""What happened after a query enforced the mask on column E, and what is said of unmasked reads."""
 OF_IDS: Final[dict[str, tuple[list[Json], dict[str, str]]]] = {
     "table-renamed": ([renamed(T, "T2"), to(E="F"), renamed(T, "T3"), read(of("F"))], {"ANA": "WHILE"}),
 }

@@ -101,7 +101,7 @@ def view(domain: str, name: str = "D.S.V", number: int = 55) -> Row:
 
 
 def over(domain: str) -> list[Row]:
-    """A view over a table: a copy shows which column it shows, then an agent reads it, masked or in clear."""
+    """A view over a table: a copy shows which column it shows, then an agent reads it, masked or not."""
     return [
         row(
             "q1",
@@ -162,7 +162,7 @@ def test_what_an_agent_read_through_a_view_is_never_clear_where_it_was_masked(tm
 
     daily, _ = asked(exported(tmp_path / "daily", over(domain), reads="daily"), "agent-reads")
     by_day = {(str(one[4])[8:10], one[5]): one[7] for one in daily if one[5] != "D.S.A"}
-    # On the 5th the view was read both masked and in clear, and a row stands for both.
+    # On the 5th the view was read both masked and unmasked, and a row stands for both.
     assert by_day == {("03", "D.S.V"): "MASKED", ("04", "D.S.V"): "CLEAR", ("05", "D.S.V"): None, ("06", "D.S.W"): None}
 
 

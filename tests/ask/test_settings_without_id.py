@@ -167,8 +167,8 @@ def test_a_tag_that_was_renamed_is_not_said_to_have_ended(whole: Store) -> None:
 def test_nobody_is_said_to_read_in_clear_what_its_tag_may_mask(whole: Store) -> None:
     """With ids, it is masked through the tag under its other name."""
     for story in ("masked-later", "masked-before"):
-        assert "in clear" not in notes("unmasked-reads", story, whole, object_name="D.S.A")
-    assert "in clear" in notes("unmasked-reads", "tag-without-a-mask", whole, object_name="D.S.A")
+        assert "read it unmasked" not in notes("unmasked-reads", story, whole, object_name="D.S.A")
+    assert "read it unmasked" in notes("unmasked-reads", "tag-without-a-mask", whole, object_name="D.S.A")
 
 
 @pytest.mark.parametrize("story", [*RENAMED, *MIXED])

@@ -205,7 +205,7 @@ def test_rows_that_are_left_out_are_counted_as_they_are_shown(
 
 
 def test_a_table_that_is_read_by_itself_and_through_a_view(tmp_path: Path) -> None:
-    """The sum is of the table, but the view gives the same column in clear."""
+    """The sum is of the table, but the view gives the same column unmasked."""
     row = through(2, V, A, B)
     written, shown = row["objects_modified"][0]["columns"][0], row["base_objects_accessed"]
     source = {**{key: A[key] for key in ("objectDomain", "objectId", "objectName")}, "columnName": "C"}

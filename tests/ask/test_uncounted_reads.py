@@ -216,7 +216,7 @@ def test_reads_of_which_rows_list_no_columns_are_told_where_columns_are_asked_fo
     question: str, given: dict[str, str], told: str, whole: Store
 ) -> None:
     """beyond_the_documents.md: ``event_source`` horizon_irc. Whether a query that lists A's columns lists them in one
-    array or both, it lists them; and one that enforced the mask is no read in clear.
+    array or both, it lists them; and one that enforced the mask is no read unmasked.
     """
     assert f"{WITHOUT} {told}, so the answer does not have these" in notes(question, "no-columns", whole, **given)
 

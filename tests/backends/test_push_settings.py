@@ -383,7 +383,7 @@ def test_a_file_of_settings_that_is_not_there_is_named(
 ) -> None:
     monkeypatch.setenv("OPENLINEAGE_CONFIG", str(tmp_path / "nope.yml"))
     assert main(["push", str(events)]) == 2
-    assert f"OPENLINEAGE_CONFIG names {tmp_path / 'nope.yml'}, which is no file" in capsys.readouterr().err
+    assert f"OPENLINEAGE_CONFIG names {tmp_path / 'nope.yml'}, which is not a file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def _delivered(tried: Tried) -> int:
 
 TRIES: Final[dict[tuple[str, str], Try | Elsewhere]] = {
     ("", "--version"): Try("--version", lambda one: one.out.startswith("exporter 0.")),
-    ("", "--help"): Try("--help", lambda one: "Exit codes: 0 done; 1 the shapes refused" in one.out),
+    ("", "--help"): Try("--help", lambda one: "Exit codes: 0 done; 1 a check failed" in one.out),
     # --- export
     ("export", "INPUT"): Try(
         _EXPORT, lambda one: [one.report[name] for name in ("rows_in", "exported", "duplicates")] == [4, 2, 1]

@@ -160,7 +160,7 @@ def test_another_view_is_reported(snowflake: Snow, run: Callable[..., tuple[int,
     snowflake.run("create or replace table SNOWFLAKE.ACCOUNT_USAGE.ACCESS_HISTORY (USER_NAME varchar, CALLS number)")
     code, _, err = run()
     assert code == 2
-    assert "ACCESS_HISTORY: has no column query_id, query_start_time, so it is no ACCESS_HISTORY" in err
+    assert "ACCESS_HISTORY: has no column query_id, query_start_time, so it is not ACCESS_HISTORY" in err
 
 
 def test_a_connection_that_is_not_there_names_the_nearest(
@@ -288,7 +288,7 @@ ADDRESS = 'account = "a"\nhost = "127.0.0.1"\nport = 9\nprotocol = "http"\nlogin
             f'[lineage]\n{ADDRESS}password = "x"\nsession_parameters = "{S3CRET}"\n',
             "session_parameters must be a table",
         ),
-        (f'lineage = "{S3CRET}"\n', "is no table"),
+        (f'lineage = "{S3CRET}"\n', "is not a table"),
         (f'[lineage\n{ADDRESS}password = "{S3CRET}"\n', "valid TOML"),
         (f'[lineage]\npassword = "{S3CRET}', "valid TOML"),
     ],

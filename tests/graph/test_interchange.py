@@ -192,6 +192,8 @@ def test_what_a_tag_allows_is_a_concept(tags: Graph) -> None:
 
 
 def test_who_publishes_is_said(catalog: Graph) -> None:
-    for one in catalog.subjects(RDF.type, DCAT.Catalog):
+    every = set(catalog.subjects(RDF.type, DCAT.Catalog))
+    assert every
+    for one in every:
         assert catalog.value(catalog.value(one, DCTERMS.publisher), FOAF.name) is not None
         assert catalog.value(one, DCTERMS.description) is not None

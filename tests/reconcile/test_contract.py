@@ -266,7 +266,7 @@ def test_objects_by_their_servers(graph: Path, tmp_path: Path, capsys: Capsys) -
 def _unusable() -> Iterator[tuple[str, str, str]]:
     one = "schema:\n- name: T\n  properties:\n"
     yield "no YAML", f"{HEAD}a: [\n", "is no YAML"
-    yield "a list", "- a\n", "is no data contract"
+    yield "a list", "- a\n", "is not a data contract"
     yield "another document", "version: 2\nmodels: []\n", "it has no line kind: DataContract"
     yield "an older specification", "dataContractSpecification: 1.1.0\n", "is of the Data Contract Specification"
     yield "version 2", HEAD.replace("v3.1.0", "v2.2.2"), "apiVersion is v2.2.2"
@@ -283,7 +283,7 @@ def _unusable() -> Iterator[tuple[str, str, str]]:
         f"{HEAD}x: \x1b[31m\n",
         f"line {HEAD.count(chr(10)) + 1}: is no YAML: it has the character U+001B",
     )
-    yield "no text", "\udcff", "is no UTF-8"
+    yield "no text", "\udcff", "is not UTF-8"
     yield "a tag of Python", f"{HEAD}x: !!python/object/apply:os.system [id]\n", "has no schema"
 
 

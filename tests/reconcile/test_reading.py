@@ -191,7 +191,7 @@ def test_all_pages_of_a_marquez_are_read(graph: Path, capsys: Capsys) -> None:
     [
         (404, b"{}", "answers 404"),
         (302, b"{}", "Marquez"),
-        (200, b"<html>", "is no list of events"),
+        (200, b"<html>", "is not a list of events"),
         (200, b'{"events": [{"eventTime": 5}]}', "event 1: is no OpenLineage event"),
     ],
 )
@@ -214,7 +214,7 @@ def test_a_password_in_an_address_that_is_none_is_not_repeated(address: str, gra
 def test_a_marquez_that_does_not_answer(graph: Path, capsys: Capsys) -> None:
     for address, words in (
         ("http://127.0.0.1:1", "does not answer"),
-        ("http://[x", "is no valid URL"),
+        ("http://[x", "is not a valid URL"),
         ("http://", "HOST"),
     ):
         assert main(["reconcile", str(graph), address]) == 2

@@ -185,9 +185,9 @@ def test_a_column_begins_with_the_same(client: FlaskClient) -> None:
         name: " ".join(text.split()) for name, text in got(client, "/column?id=table/1029&column=EMAIL").facts.items()
     }
     assert "SANDBOX.MARIA.CUSTOMER_EMAILS" in facts["Where it was copied to"]
-    assert facts["Who read it in clear"].startswith("DBT_CLOUD")
+    assert facts["Who read it unmasked"].startswith("DBT_CLOUD")
     assert "GOVERNANCE.TAGS.PII = sensitive on EMAIL since 2026-09-18" in facts["What protects it"]
-    empty = got(client, "/column?id=table/2055&column=FULL_NAME").facts["Who read it in clear"]
+    empty = got(client, "/column?id=table/2055&column=FULL_NAME").facts["Who read it unmasked"]
     # It was never masked: that no row shows a read without a mask would say the opposite.
     assert empty.startswith("No row shows a masking policy on MART.SALES.DIM_CUSTOMER.FULL_NAME")
     assert "shows a read without its mask" not in empty
@@ -228,7 +228,7 @@ def test_a_name_leads_to_the_object_that_had_it_last_and_names_the_others(client
 
 
 def test_a_name_in_an_answer_leads_to_the_table_that_the_row_is_about(client: FlaskClient) -> None:
-    """Of two tables that were swapped, the one that was read in clear: its page has the read."""
+    """Of two tables that were swapped, the one that was read unmasked: its page has the read."""
     page = got(client, "/ask/unmasked-reads?object_name=MART.SALES.DIM_CUSTOMER&until=2026-09-19")
     assert ["LENA_SUPPORT", "PHONE"] in [[row[0], row[4]] for row in page.rows]
     links = [link for link in page.links if link.startswith(("/column", "/object"))]

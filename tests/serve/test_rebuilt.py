@@ -47,7 +47,7 @@ def policy(number: int) -> Json:
 
 ROWS: Final[list[Json]] = [
     {**copied(SOURCE, thing("X", 30, columns=("C", "D"))), **changed(thing("X", 30), "CREATE")},
-    read(thing("X", 30, columns=("C", "D")), "TOM"),  # in clear, before the mask
+    read(thing("X", 30, columns=("C", "D")), "TOM"),  # unmasked, before the mask
     *night(31),
     of_view("VIC", 51, 31), copied(thing("X", 31), COPY),
     changed(thing("X", 31), columns=SET_MASK), read(thing("X", 31), "MAX", masked=True),
@@ -120,7 +120,7 @@ def test_what_happens_after_the_name_is_lost_is_not_of_the_name(client: FlaskCli
 def test_the_first_line_on_reads_in_clear_says_that_it_lacks_some(client: FlaskClient) -> None:
     """TOM read the X of the first night, which never had a mask: a note on the answer names that table."""
     page = _parts(client, COLUMN)
-    assert "Who read it in clearVIC, ETL. Notes below say what is not among these." in page[""].words
+    assert "Who read it unmaskedVIC, ETL. Notes below say what is not among these." in page[""].words
     assert "object_id=30 until 2026-01-04" in page["unmasked-reads"].words
 
 

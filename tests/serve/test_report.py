@@ -59,7 +59,7 @@ def test_its_parts_are_the_answers_of_the_command(made: str, month: Site) -> Non
     since = {"since": "2026-09-20T00:00:00Z"}
     for title, question, params in (
         ("What changed", "changes", since),
-        ("Reads in clear", "unmasked-reads", since),
+        ("Unmasked reads", "unmasked-reads", since),
         ("Copies of masked columns that are read without a mask", "unmasked-copies", {}),
         ("Unused objects", "unused-objects", since),
         ("Exposure", "exposure", {}),
@@ -204,14 +204,14 @@ def test_what_loads_repeat_does_not_hide_what_people_did(tmp_path: Path) -> None
 
 def test_agents_have_a_row_for_each_column_and_mask(made: str, month: Site) -> None:
     reads = month.ask("agent-reads", {"since": "2026-09-20T00:00:00Z"}).dicts()
-    words = {"CLEAR": "in clear", "MASKED": "masked", None: ""}
+    words = {"CLEAR": "unmasked", "MASKED": "masked", None: ""}
     ids: dict[tuple[str | None, ...], set[str | None]] = {}
     for read in reads:
         key = read["agent_name"], read["object_name"], read["column_name"], words[read["mask"]]
         ids.setdefault(key, set()).add(read["query_id"])
     shown = rows(made, "Reads by software agents")
     assert {tuple(row[:4]): int(row[4]) for row in shown} == {key: len(each) for key, each in ids.items()}
-    clear = {key[1:3] for key in ids if key[3] == "in clear"}
+    clear = {key[1:3] for key in ids if key[3] == "unmasked"}
     assert len(clear) > 1
     assert f"<b>{len(clear)}</b> columns read by agents without a mask" in made
 
@@ -248,9 +248,9 @@ def test_periods_begin_with_a_day(tmp_path: Path) -> None:
     assert cli.main(["report", str(tmp_path / "out"), "--out", str(out)]) == 0
     text = out.read_text("utf-8")
     assert "From 2026-10-01 to 2026-10-31" in text
-    assert "EARLY" in Page(part(text, "Reads in clear")).text
+    assert "EARLY" in Page(part(text, "Unmasked reads")).text
     assert cli.main(["report", str(tmp_path / "out"), "--out", str(out), "--since", "2026-10-01T08:00:00Z"]) == 0
-    told = Page(part(out.read_text("utf-8"), "Reads in clear")).text
+    told = Page(part(out.read_text("utf-8"), "Unmasked reads")).text
     assert "No row from 2026-10-01 08:00:00 to 2026-10-31 shows one" in told
     with sited(tmp_path / "out") as site:
         home = unescape(server.make(site, "127.0.0.1").test_client().get("/").text)
@@ -258,12 +258,12 @@ def test_periods_begin_with_a_day(tmp_path: Path) -> None:
 
 
 def test_a_report_on_the_last_day_does_not_speak_of_the_whole_record(month_graph: Path, tmp_path: Path) -> None:
-    """Before the last day there were reads in clear."""
+    """Before the last day there were unmasked reads."""
     out = tmp_path / "report.html"
     assert cli.main(["report", str(month_graph), "--out", str(out), "--since", "2026-09-30T20:00:00Z"]) == 0
     text = out.read_text("utf-8")
-    assert rows(text, "Reads in clear") == []
-    told = notes(text, "Reads in clear")
+    assert rows(text, "Unmasked reads") == []
+    told = notes(text, "Unmasked reads")
     assert "from 2026-09-01 to" not in told
     assert "No row records which tags, policies and grants came with a CLONE" in told, "what may be missing is said"
 

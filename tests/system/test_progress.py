@@ -195,7 +195,7 @@ def test_an_export_in_rounds_shows_stages_and_tasks(tmp_path: Path, monkeypatch:
     terminal = Terminal()
     report = export(Settings((os.fspath(rows),), str(tmp_path / "out")), Progress(terminal))
     said = terminal.getvalue()
-    for words in ("starting Spark", "reading rows", "ordering what happened", "validating and writing"):
+    for words in ("starting Spark", "reading rows", "computing version histories", "validating and writing"):
         assert words in said
     assert " tasks" in said
     assert terminal.now() == ""

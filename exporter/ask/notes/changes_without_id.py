@@ -191,8 +191,8 @@ def _with_id(graph: Lookups, about: Iterable[str]) -> set[str]:
 
 
 def _unapplied(graph: Lookups, thing: str) -> Iterator[Solution]:
-    """The changes of objects without an id that may be about this one: of what had its name at that time, and, after a
-    RENAME among them, of what has the new name.
+    """The changes recorded without an id that may concern this object, since they name what it was called at that
+    time. After a RENAME among them, those of the new name count, too.
     """
     names = graph.names_of(thing)
     places = {(holder.account, holder.domain) for holder in names}
@@ -322,7 +322,7 @@ ORDER BY ?time
 
 
 def _replaced(asked: Asked) -> Iterator[str]:
-    """A note on what was made anew, of which rows give no id, and which was read in clear before or after a mask: with
+    """A note on what was made anew, of which rows give no id, and which was read unmasked before or after a mask: with
     ids, it is another object, of which the masks of the former one say nothing.
     """
     if asked.name != UNMASKED_READS:

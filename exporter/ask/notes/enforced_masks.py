@@ -1,6 +1,6 @@
-"""Notes on reads in clear whose query enforced a mask that may have covered what was read, too: on the same name in
-another form, on the object without a column, on a column behind the view, on that of a view over the table, or on a
-view between the two, which rows name nowhere else.
+"""Notes on unmasked reads whose query enforced a mask elsewhere that may have covered what was read, too: on the
+same object under another key, on the object as a whole, on a column behind the view, on a column of a view over the
+table, or on a view between the two, which rows name nowhere else.
 
 A graph with ``--reads daily`` has a node for each object that a user read on a day: what was enforced on another object
 is with the reads of that one, by the same user and role on the same day. Reads can only be of one query if the times of
@@ -45,7 +45,7 @@ SELECT DISTINCT ?query_id ?column_name ?column ?reads ?first ?last WHERE {
   BIND(STR(?query) AS ?reads) BIND(?first AS ?last)
 }
 """
-"""The columns that queries read in clear which enforced a mask. ``?reads``: what a mask has to be enforced for, too,
+"""The columns that queries read unmasked which enforced a mask. ``?reads``: what a mask has to be enforced for, too,
 between ``?first`` and ``?last``.
 """
 _READS_WITHOUT_ID: Final = """\
@@ -115,8 +115,9 @@ _COLUMNS_READ: Final = "?access ah:readColumn/ah:matchName ?read_name . FILTER(?
 
 
 class _Reads(NamedTuple):
-    """What was read or masked, in how many queries whatever. ``text``: in words, empty if it is masked; ``column``: its
-    IRI; ``key``: the query, or the user, role and day; ``first``, ``last``: when the first and the last query started.
+    """Reads of one column, or masks enforced on it, by one query, or by one user and role on one day. ``text``: in
+    words, empty if it is masked; ``column``: its IRI; ``key``: the query, or the user, role and day; ``first``,
+    ``last``: when the first and the last query started.
     """
 
     text: str
@@ -136,7 +137,7 @@ class _Reads(NamedTuple):
 
 
 def reads_perhaps_masked(asked: Asked) -> Iterator[str]:
-    """A note on such reads, for the questions that say what was read in clear."""
+    """A note on such reads, for the questions that say what was read unmasked."""
     reads = list(_reads(asked))
     related = _related_columns(asked.graph, {one.column for one in reads})
     enforced = _enforced(asked.graph, set[str]().union(*related.values()))

@@ -121,7 +121,7 @@ def _lost(graph: Lookups, holder: NameHolder, columns: Collection[str], period: 
 
 def _masked_since(asked: Asked, holder: NameHolder, named: Period) -> dict[str, datetime]:
     """The columns on which an object surely had a mask when it lost its name, and since when: one that was unset before
-    is not lost. Of reads in clear, which can be before and after a mask: at any time in which it had the name.
+    is not lost. Of unmasked reads, which can be before and after a mask: at any time in which it had the name.
     """
     until = _end_of_name(asked.graph, holder, named)
     begin = named.begin if asked.name == UNMASKED_READS else until

@@ -17,11 +17,18 @@ from exporter.ask.answers import first_of
 from exporter.ask.lookups import Lookups
 from exporter.ask.notes.asked import CHANGES, POLICY_COVERAGE, UNMASKED_READS, Asked
 from exporter.ask.notes.lost_protection import things_with
-from exporter.ask.notes.mask_periods import WHOLE, Held, Period, is_masked_around, masked_wholes, settings_of
+from exporter.ask.notes.mask_periods import (
+    WHOLE,
+    Held,
+    Period,
+    is_masked_around,
+    masked_wholes,
+    names_of_column,
+    settings_of,
+)
 from exporter.ask.triples import EARLY, LATE, MOMENT, in_utc
 from exporter.ask.without_id import Renaming, renamed_forms, renamings
 from exporter.model.effects import CREATES
-from exporter.system.reachable import reachable
 
 _MASKS, _TAGS = "maskingPolicies", "tags"
 _UNMASKED_COPIES: Final = "unmasked-copies"
@@ -40,7 +47,7 @@ _OF: Final[Mapping[str, tuple[str, ...]]] = {
     _UNMASKED_COPIES: (_MASKS, _TAGS),
     UNMASKED_READS: (_MASKS, _TAGS),
 }
-"""Questions about some of them alone; of tags, those about reads in clear are about those that mask."""
+"""Questions about some of them alone; of tags, those about unmasked reads are about those that mask."""
 OF_SETTINGS: Final = ("changes", "page-settings", "policy-coverage", *_OF)
 MADE_ANEW: Final = "What is made anew under its own id or name (as by CREATE OR REPLACE) loses what was set on it."
 PERHAPS_ANEW: Final = "A CREATE of a table or view that was there can be one IF NOT EXISTS, which ends nothing."
@@ -225,7 +232,7 @@ def _enforced(
             place = graph.text(enforcement, "ah:policy") or "", graph.text(enforcement, "ah:protectedColumn")
             times[place] |= {time for query in graph.subjects("ah:enforced", enforcement) for time in starts_of(query)}
     for (policy, protected), of_place in times.items():
-        for column in _names(graph, protected):
+        for column in names_of_column(graph, protected):
             set_then = [held for one in known for name in {column, WHOLE} for held in one.get(name, ())]
             for held in _periods(sorted(of_place), creations, set_then):
                 if kind != _MASKS or not masking.is_around(thing, held.since):
@@ -251,13 +258,6 @@ def _outlasts(held: Held, creations: Sequence[_Creation]) -> bool:
     """Whether something goes on when its object is made anew: what queries enforced, since no row set it."""
     number = bisect_right(creations, (held.since, LATE))
     return held.sure > EARLY and number < len(creations) and held.until > creations[number].end
-
-
-def _names(graph: Lookups, column: str | None) -> set[str]:
-    """The names that a column has or had; :data:`WHOLE` for the object as a whole."""
-    if column is None:
-        return {WHOLE}
-    return {graph.text(one, "ah:matchName") or "" for one in reachable([column], graph.renamed_columns)}
 
 
 def _creations(graph: Lookups, thing: str) -> list[_Creation]:

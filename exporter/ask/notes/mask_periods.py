@@ -57,7 +57,7 @@ def columns_with_masks(graph: Lookups) -> Iterator[str]:
 
 
 class Period(NamedTuple):
-    """A time: ``begin``, and until before ``end``."""
+    """A half-open interval: from ``begin`` until before ``end``."""
 
     begin: datetime
     end: datetime
@@ -174,7 +174,7 @@ def masks_in_force(
     """
     found = defaultdict[str, list[Held]](list)
     for column, _, held in policies_in_force(graph, thing, wholes, only_set=only_set):
-        for name in _names(graph, column):
+        for name in names_of_column(graph, column):
             found[name].append(held)
     return found
 
@@ -316,7 +316,7 @@ def masks_of(graph: Lookups, thing: str) -> dict[str, list[Held]]:
 def _masks_of(graph: Lookups, thing: str) -> dict[str, list[Held]]:
     found = defaultdict[str, list[Held]](list)
     for column, held in masks_on(graph, thing):
-        for name in _names(graph, column):
+        for name in names_of_column(graph, column):
             found[name].append(held)
     return dict(found)
 
@@ -328,7 +328,7 @@ def settings_of(graph: Lookups, thing: str, property_: str) -> dict[str, dict[st
     found = defaultdict[str, dict[str, list[Held]]](lambda: defaultdict(list))
     forms = [thing, *graph.same_names(thing)]
     for setting, held in _set_on(graph, forms, property_):
-        for name in _names(graph, graph.text(setting, "ah:onColumn")):
+        for name in names_of_column(graph, graph.text(setting, "ah:onColumn")):
             found[min(_elements(graph, setting), default="")][name].append(held)
     kind = _ENFORCED_KINDS.get(property_)
     enforced = (one for form in forms for one in (graph.subjects("ah:protectedObject", form) if kind else ()))
@@ -427,7 +427,8 @@ def is_masked_around(graph: Lookups, holder: NameHolder, wholes: Iterable[str], 
     return False
 
 
-def _names(graph: Lookups, column: str | None) -> set[str]:
+def names_of_column(graph: Lookups, column: str | None) -> set[str]:
+    """The names that a column has or had; :data:`WHOLE` for the object as a whole."""
     if column is None:
         return {WHOLE}
     return {graph.text(one, "ah:matchName") or "" for one in reachable([column], graph.renamed_columns)}

@@ -114,7 +114,7 @@ class _Names:
 
 
 def _never_masked(asked: Asked, thing: str, what: str, *, is_other: bool) -> str:
-    """For an empty answer about reads in clear of what no row masks: ``what``, of an object. ``is_other``: it has, or
+    """For an empty answer about unmasked reads of what no row masks: ``what``, of an object. ``is_other``: it has, or
     had, the name of a masked one.
     """
     graph = asked.graph
@@ -130,13 +130,13 @@ def _never_masked(asked: Asked, thing: str, what: str, *, is_other: bool) -> str
         other = "without an id" if graph.text(thing, "ah:objectId") else "with an id"
         return (
             f"No row shows a masking policy on {what} in this form. Rows give it {other}, too: if that is the same, "
-            "and masked, whoever read it in this form read it in clear (column-readers lists the readers)."
+            "and masked, whoever read it in this form read it unmasked (column-readers lists the readers)."
         )
     is_whole = not any(any(graph.with_text("ah:incomplete", f"{place} {why}")) for place in _MASKING for why in _LACKS)
     applies = "and it is another object than the masked one" if is_other else "so the question does not apply"
     so = applies if is_whole else "as far as rows were not cut and are understood"
     return (
-        f"No row shows a masking policy on {what}, {so}: whoever read it read it in clear (column-readers lists the "
+        f"No row shows a masking policy on {what}, {so}: whoever read it read it unmasked (column-readers lists the "
         "readers)."
     )
 

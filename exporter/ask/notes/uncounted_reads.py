@@ -266,7 +266,7 @@ def _agents(asked: Asked) -> set[str]:
 
 
 def _may_lack(asked: Asked, query: str, thing: str) -> bool:
-    """Whether an answer may lack what a query read of an object: of agents, what theirs read; of reads in clear, what
+    """Whether an answer may lack what a query read of an object: of agents, what theirs read; of unmasked reads, what
     was read without a mask.
     """
     graph = asked.graph

@@ -19,6 +19,7 @@ from exporter.ask.notes.asked import MOST, Asked
 from exporter.ask.notes.columns import known_as_wholes
 from exporter.ask.notes.left_out import is_by_day
 from exporter.ask.triples import EARLY, Solution, in_utc, iris, literals
+from exporter.model.effects import CREATES
 from exporter.model.identifiers import LOCATION_KIND, match_name
 from exporter.model.views import UNKNOWN_STREAM
 from exporter.system.reachable import reachable
@@ -28,7 +29,6 @@ _DOWNWARD: Final = {"end-up": "target_name", "downstream-users": "object_name"}
 """Questions, with the column of the answer that names what holds the data."""
 _SHOWN: Final = 5
 _DOMAINS: Final = ("View", "Stream")
-_MAKING: Final = frozenset(("CREATE", "REPLACE"))
 _VIEW, _SOURCE = "ah:view", "ah:sourceObject"
 _BY_TURNS: Final = (
     "Objects that had one name by turns, as with a swap and back, count as behind the view over it all the time."
@@ -347,7 +347,7 @@ def _made_anew_below(asked: Asked) -> Iterator[str]:
         times = [
             time
             for one in changes
-            if not _MAKING.isdisjoint(graph.objects(one, "ah:operation"))
+            if any(operation in CREATES for operation in graph.objects(one, "ah:operation"))
             for time in graph.objects(one, "prov:startedAtTime")
             if begin is None or in_utc(time) > in_utc(begin)
         ]
