@@ -4,7 +4,7 @@
 
     ExporterError          exit 4   a fault of the program or of its environment (messages: exporter/system/faults.py)
     ├── UsageError         exit 2   arguments, settings or input that cannot be used
-    ├── SilentError        exit 3   a backend does not answer
+    ├── UnreachableError   exit 3   a backend does not answer
     └── RefusedError       exit 1   the shapes refused output, rows were quarantined under --strict, a check has rows
 """
 
@@ -79,7 +79,7 @@ class RefusedError(ExporterError):
     exit_code = 1
 
 
-class SilentError(ExporterError):
+class UnreachableError(ExporterError):
     """A backend does not answer; nothing was sent to it."""
 
     exit_code = 3

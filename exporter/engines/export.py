@@ -98,12 +98,12 @@ def _run_locally(export_input: ExportInput, job: ExportJob, new: Publication) ->
     # Nobody reads the texts of a large input, and unsorted those of statements that recur can be filled in.
     number = export_input.inputs.size
     job = replace(job, in_order=number is None or number < local.SMALL)
-    made = _written(local.run(_records(export_input.inputs), job), job, new)
+    outcome = _written(local.run(_records(export_input.inputs), job), job, new)
     for table in FACTS if job.facts else ():
         from exporter.engines import state_local  # noqa: PLC0415 - slow to import, and seldom asked for
 
         state_local.write(table, Path(new.work, f"{facts_output(table)}.ndjson"), Path(new.folder, "facts", table))
-    return made
+    return outcome
 
 
 def _update_locally(export_input: ExportInput, job: ExportJob, new: Publication) -> Outcome:
@@ -111,9 +111,9 @@ def _update_locally(export_input: ExportInput, job: ExportJob, new: Publication)
 
     local.collect_garbage_rarely()
     rows = list(read(_records(export_input.inputs), job))
-    made = Update(local.LocalEngine(), LocalStore(new, job), job, export_input, NoProgress()).add(rows)
-    results = results_of(message.body for part in made.results for message in part)
-    return Outcome(made.counts, made.refused, results, made.days, made.new, made.made)
+    updated = Update(local.LocalEngine(), LocalStore(new, job), job, export_input, NoProgress()).add(rows)
+    results = results_of(message.body for part in updated.results for message in part)
+    return Outcome(updated.counts, updated.refused, results, updated.days, updated.new, updated.rebuilt_days)
 
 
 def _records(input_of_views: InputOfViews) -> Iterator[Record]:

@@ -64,13 +64,13 @@ def run(export_input: ExportInput, job: ExportJob, new: Publication, progress: P
         return _in_days(Update(engine, SparkStore(spark, new, job), job, export_input, progress), read_rows)
     if job.in_order:
         with progress.stage("export"):
-            made, stored = _alone(engine, rows, job)
+            outcome, stored = _alone(engine, rows, job)
     else:
         read_rows, job = _read(job, rows), replace(job, screen=None)
-        made, stored = _in_rounds(engine, read_rows, job, progress)
+        outcome, stored = _in_rounds(engine, read_rows, job, progress)
     for name in stored:
         _take(spark, new, name, job)
-    return made
+    return outcome
 
 
 def _records(spark: SparkSession, input_of_views: find.InputOfViews) -> DataFrame:
@@ -104,13 +104,15 @@ def _work_alone(job: ExportJob, batches: Batches) -> Batches:
 
 
 def _in_rounds(engine: SparkEngine, read: DataFrame, job: ExportJob, progress: Progress) -> tuple[Outcome, list[str]]:
-    made = rounds.export(engine, [read], job, progress)
-    return Outcome(made.counts, made.refused, _results(made.results)), made.names
+    exported = rounds.export(engine, [read], job, progress)
+    return Outcome(exported.counts, exported.refused, _results(exported.results)), exported.names
 
 
 def _in_days(update: Update[DataFrame], read: DataFrame) -> Outcome:
-    made = update.add(read)
-    return Outcome(made.counts, made.refused, _results(made.results), made.days, made.new, made.made)
+    updated = update.add(read)
+    return Outcome(
+        updated.counts, updated.refused, _results(updated.results), updated.days, updated.new, updated.rebuilt_days
+    )
 
 
 def _results(each: list[DataFrame]) -> list[Result]:
