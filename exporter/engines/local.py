@@ -108,7 +108,7 @@ def collect_garbage_rarely() -> None:
     gc.set_threshold(100_000, 50, 100)
 
 
-def run(records: Iterable[Record], job: ExportJob) -> Iterator[Message]:
+def export_records(records: Iterable[Record], job: ExportJob) -> Iterator[Message]:
     """The whole export of these records: the sorted texts of all outputs, the results of validation, and the counts as
     one message (:mod:`exporter.pipeline.outcome`).
     """

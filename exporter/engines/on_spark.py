@@ -100,7 +100,7 @@ def _alone(engine: SparkEngine, data_frame: DataFrame, job: ExportJob) -> tuple[
 
 
 def _work_alone(job: ExportJob, batches: Batches) -> Batches:
-    return batched(as_text(local.run(read_back(batches), job)))
+    return batched(as_text(local.export_records(read_back(batches), job)))
 
 
 def _in_rounds(engine: SparkEngine, read: DataFrame, job: ExportJob, progress: Progress) -> tuple[Outcome, list[str]]:
