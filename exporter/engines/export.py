@@ -21,7 +21,7 @@ from exporter.engines.updates import Update
 from exporter.errors import UsageError
 from exporter.input import find
 from exporter.input.files import records
-from exporter.input.find import AGGREGATE_ACCESS_HISTORY, QUERY_HISTORY, REQUIRED, InputOfViews, OutputFolder
+from exporter.input.find import InputOfViews, OutputFolder
 from exporter.input.formats import is_remote
 from exporter.input.reading import Record
 from exporter.model.fact_tables import FACTS
@@ -109,7 +109,7 @@ def _prepare(settings: Settings, progress: Progress, say: Callable[[str], None],
     return report
 
 
-def _input_of_views(settings: Settings, output: OutputFolder) -> find.InputOfViews:
+def _input_of_views(settings: Settings, output: OutputFolder) -> InputOfViews:
     """The input of all views that the settings name."""
     history, aggregates = (
         find.find(names, output, view) if names else None
@@ -118,16 +118,14 @@ def _input_of_views(settings: Settings, output: OutputFolder) -> find.InputOfVie
             (settings.aggregate, find.AGGREGATE_ACCESS_HISTORY),
         )
     )
-    return find.InputOfViews(
-        find.find(settings.inputs, output) if settings.inputs else find.NOTHING, history, aggregates
-    )
+    return InputOfViews(find.find(settings.inputs, output) if settings.inputs else find.NOTHING, history, aggregates)
 
 
 def _make_and_publish(  # noqa: PLR0913, PLR0917 - as _make_outputs
     settings: Settings,
     job: ExportJob,
     place: Place,
-    input_of_views: find.InputOfViews,
+    input_of_views: InputOfViews,
     progress: Progress,
     hint: Callable[[str], None],
 ) -> Report:
@@ -208,18 +206,15 @@ def _run_locally(export_input: ExportInput, job: ExportJob, new: Publication) ->
 
 def _records(input_of_views: InputOfViews) -> Iterator[Record]:
     for view, inputs in input_of_views.views.items():
-        is_history, is_aggregate = view == QUERY_HISTORY, view == AGGREGATE_ACCESS_HISTORY
         for source in inputs.sources:
-            for record in records(source, REQUIRED[view]):
-                is_record = record.is_record or is_history
-                yield Record(record.file, 0, record.unit, record.text, is_history, is_record, is_aggregate)
+            yield from records(source, view)
 
 
 def _written(messages: Iterable[Message], job: ExportJob, new: Publication) -> Outcome:
     """Write the texts to files and collect the other messages."""
     others: dict[str, list[bytes]] = {}
     local.write_texts(_texts(messages, others), new, job)
-    return read_outcome(others[To.TALLY][0], others.get(To.RESULT, []))
+    return read_outcome(others[To.TOTAL][0], others.get(To.RESULT, []))
 
 
 def _texts(messages: Iterable[Message], others: dict[str, list[bytes]]) -> Iterator[Message]:

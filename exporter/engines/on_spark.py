@@ -94,9 +94,9 @@ def _partitions(spark: SparkSession, size: int | None) -> int:
 def _alone(engine: SparkEngine, data_frame: DataFrame, job: ExportJob) -> tuple[Outcome, list[str]]:
     """Run the local engine in one task. Returns the outcome and the names under which texts are stored."""
     stored = engine.write_texts([data_frame.coalesce(1).mapInArrow(partial(_work_alone, job), SCHEMA)], rounds.OUTPUTS)
-    rows = stored.filter(F.col("to").isin(To.RESULT, To.TALLY)).collect()
-    bodies = {to: [bytes(row["body"]) for row in rows if row["to"] == to] for to in (To.RESULT, To.TALLY)}
-    return read_outcome(bodies[To.TALLY][0], bodies[To.RESULT]), [rounds.OUTPUTS]
+    rows = stored.filter(F.col("to").isin(To.RESULT, To.TOTAL)).collect()
+    bodies = {to: [bytes(row["body"]) for row in rows if row["to"] == to] for to in (To.RESULT, To.TOTAL)}
+    return read_outcome(bodies[To.TOTAL][0], bodies[To.RESULT]), [rounds.OUTPUTS]
 
 
 def _work_alone(job: ExportJob, batches: Batches) -> Batches:

@@ -78,6 +78,7 @@ class To:
     OPEN: Final = "open"  # a message for a later day, because its query has not ended
     RESULT: Final = "result"  # a result of validation
     TALLY: Final = "tally"  # counts of one partition
+    TOTAL: Final = "total"  # counts of a whole export, and the results that refuse a node, by shape
 
 
 THINGS: Final = (To.ACCOUNT, To.AGENT, To.OBJECT, To.ORGANIZATION, To.UNRECORDED_QUERY, To.USER)

@@ -171,10 +171,12 @@ def results_of(bodies: Iterable[bytes]) -> list[Result]:
 
 
 def total_message(counts: Counts, refused: dict[str, int]) -> Message:
-    """The counts of a whole export as a message."""
-    return Message(To.TALLY, "", b"", _encode((counts, refused)))
+    """The counts of a whole export as a message. ``refused``: number of results that refuse a node, by shape, of all
+    turns.
+    """
+    return Message(To.TOTAL, "", b"", _encode((counts, refused)))
 
 
-def read_outcome(tally: bytes, results: Iterable[bytes]) -> Outcome:
+def read_outcome(total: bytes, results: Iterable[bytes]) -> Outcome:
     """The outcome from the body of :func:`total_message` and the bodies of the messages of results."""
-    return Outcome(*_read_total(tally), results_of(results))
+    return Outcome(*_read_total(total), results_of(results))

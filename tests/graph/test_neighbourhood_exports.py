@@ -41,8 +41,8 @@ def in_export(rows: Iterable[Json], shapes: Path) -> list[tuple[Any, ...]]:
     """What an export with these shapes finds: all but the words of messages."""
     records = [Record("/rows", 0, "line", json.dumps(row)) for row in rows]
     made = list(local.export_records(records, ExportJob(JOB.account, JOB.base, shapes=(str(shapes),))))
-    (tally,) = (one.body for one in made if one.to == To.TALLY)
-    return without_words(read_outcome(tally, [one.body for one in made if one.to == To.RESULT]).results)
+    (total,) = (one.body for one in made if one.to == To.TOTAL)
+    return without_words(read_outcome(total, [one.body for one in made if one.to == To.RESULT]).results)
 
 
 def graph_of(rows: Iterable[Json]) -> list[Triple]:
