@@ -4,7 +4,7 @@
 
     ExporterError          exit 4   a fault of the program or of its environment (messages: exporter/system/faults.py)
     ├── UsageError         exit 2   arguments, settings or input that cannot be used
-    ├── SilentError        exit 3   a backend does not answer
+    ├── UnreachableError   exit 3   a backend does not answer
     └── RefusedError       exit 1   a check failed
 """
 
@@ -80,7 +80,7 @@ class RefusedError(ExporterError):
     exit_code = 1
 
 
-class SilentError(ExporterError):
+class UnreachableError(ExporterError):
     """With ``push --verify``, the backend did not answer the first request, so nothing was sent."""
 
     exit_code = 3

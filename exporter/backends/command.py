@@ -30,7 +30,7 @@ from exporter.backends.verify import Verification, Verified
 from exporter.backends.verify_datahub import DataHubVerification
 from exporter.backends.verify_marquez import MarquezVerification
 from exporter.backends.verify_openmetadata import OpenMetadataVerification
-from exporter.errors import ExporterError, SilentError, UsageError
+from exporter.errors import ExporterError, UnreachableError, UsageError
 from exporter.system import faults, progress
 from exporter.system.progress import MINUTE
 from exporter.system.terminal import bare, print_result, visible
@@ -239,7 +239,7 @@ class _Push:
         self.verified: Verified | None = None
 
     def require_api(self) -> None:
-        """Raises UsageError where the backend cannot be read back, and SilentError where it does not answer,
+        """Raises UsageError where the backend cannot be read back, and UnreachableError where it does not answer,
         before anything is sent.
         """
         sender = self._sender
@@ -251,7 +251,7 @@ class _Push:
             return
         name = self._backend.name
         if self._is_silent:
-            raise SilentError(f"{name} does not answer, so nothing was sent and nothing was read back")
+            raise UnreachableError(f"{name} does not answer, so nothing was sent and nothing was read back")
         why = f"its profile is {self._profile}" if self._profile else "it does not answer as Marquez does"
         if verification:
             why = f"its address does not end with {verification.beside}, so where its API is is not known"

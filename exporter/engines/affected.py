@@ -155,7 +155,7 @@ class Affected(Generic[Messages]):
         must: Iterable[str],
     ) -> None:
         self._engine, self._store, self._job, self.earlier, self._must = engine, store, job, earlier, set(must)
-        self._made: dict[str, Sequence[str]] = {}
+        self._rebuilt: dict[str, Sequence[str]] = {}
         self._compared: list[Messages] = []
         self._changed: set[str] = set()
         self._stay: list[str] = []
@@ -171,18 +171,18 @@ class Affected(Generic[Messages]):
         self._is_every = True
         return stayed
 
-    def made(self, day: str, later: Sequence[str]) -> None:
-        """A day was made again, and has open messages for these later days."""
-        self._made[day] = later
+    def note_rebuilt(self, day: str, later: Sequence[str]) -> None:
+        """Note that a day was made again, and has open messages for these later days."""
+        self._rebuilt[day] = later
 
     def has(self, day: str) -> bool:
         """Whether a day has to be made again. Days before it were made, or stay as they were."""
         if self._is_every or day in self._must or day not in self.earlier or self._store.has(f"parents/{day}"):
             return True
         # States are compared here and not when a day was made: mostly no day follows that could stay as it is.
-        for made in sorted(self._made):
-            self._compare(made)
-        self._made.clear()
+        for rebuilt in sorted(self._rebuilt):
+            self._compare(rebuilt)
+        self._rebuilt.clear()
         if self._is_open_changed or self._is_mentioned(day):
             return True
         self._stay.append(day)
@@ -194,7 +194,7 @@ class Affected(Generic[Messages]):
         self._compared.append(compared)
         self._changed |= self._changed_in(compared)
         last = max((earlier for earlier in self.earlier if earlier <= day), default=day)
-        is_same = day not in self.earlier or [*self.earlier[day]] == [*self._made[day]]
+        is_same = day not in self.earlier or [*self.earlier[day]] == [*self._rebuilt[day]]
         self._is_open_changed = not is_same or bool(
             self._changed_in(self._differences(f"open/{day}", f"open/{last}", OPEN_RECEIVERS, day))
         )

@@ -21,7 +21,7 @@ from exporter.engines.updates import Update
 from exporter.errors import UsageError
 from exporter.input import find
 from exporter.input.files import records
-from exporter.input.find import AGGREGATE_ACCESS_HISTORY, QUERY_HISTORY, REQUIRED, InputOfViews, OutputFolder
+from exporter.input.find import InputOfViews, OutputFolder
 from exporter.input.formats import is_remote
 from exporter.input.reading import Record
 from exporter.model.fact_tables import FACTS
@@ -40,14 +40,112 @@ from exporter.system import private
 from exporter.system.progress import NoProgress, Progress
 
 LOCAL: Final = "local"
-_LITTLE: Final = 64 << 20
+_LOCAL_UPDATE_BYTES: Final = 64 << 20
 """Approximate bytes of rows, and of one day in DIR, up to which an update is made in this process's memory."""
-_PACKED: Final = 10
-_A_SECOND: Final = 2 << 20
+_STATE_TEXT_RATIO: Final = 10
+"""Estimated bytes of text for each byte of the state in DIR, which is Parquet."""
+_HINT_BYTES: Final = 2 << 20
 """Approximate bytes of rows that the local engine exports in a second; Spark needs longer to start."""
 
 
-def run(  # noqa: PLR0913, PLR0917 - a run, and who hears of it
+def export(
+    settings: Settings, progress: Progress, say: Callable[[str], None] = lambda _: None, *, hints: bool = False
+) -> Report:
+    """Run the main job and return its report. An error leaves DIR unchanged; UsageError for wrong settings or input.
+    ``say``: receives warnings: before the work those about settings that are allowed but seldom intended, after it such
+    as about files of an earlier export that cannot be removed. ``hints``: whether it receives a hint if Spark is not
+    needed.
+    """
+    with private.made():
+        settings = _continued(settings)
+        for line in (*settings.privacy.advice, advice(settings.account)):
+            if line:
+                say(line)
+        return _prepare(settings, progress, say, hints=hints)
+
+
+def _continued(settings: Settings) -> Settings:
+    """The settings of an update, with the account of DIR if none is given; others are unchanged."""
+    if not settings.update or settings.replace or settings.account != DEFAULT_ACCOUNT:
+        return settings
+    account = account_of(_place(settings))
+    return settings.of_account(account) if account else settings
+
+
+def _place(settings: Settings) -> Place:
+    """The place of DIR. Raises UsageError if it cannot be used."""
+    if is_remote(settings.out):
+        from exporter.engines.hadoop import HadoopPlace  # noqa: PLC0415 - needs Spark, and few places do
+
+        return HadoopPlace(settings.out, int(settings.mode, 8))
+    return LocalPlace(settings.out, int(settings.mode, 8))
+
+
+def _prepare(settings: Settings, progress: Progress, say: Callable[[str], None], *, hints: bool) -> Report:
+    """Check settings and input before the work, then do it while no other run writes DIR, and say what is left beside
+    DIR.
+    """
+    job = ExportJob.of(settings)
+    if job.validate:
+        checks(job.shapes)
+    if settings.update:
+        check_by_day(job)
+    place = _place(settings)
+    output = OutputFolder(settings.out, place.paths)
+    is_inside = output.contains(os.curdir)
+    input_of_views = _input_of_views(settings, output)
+    for view, inputs in input_of_views.views.items():
+        find.check_files(inputs.sources, view)
+    with place.held():
+        report = _make_and_publish(settings, job, place, input_of_views, progress, say if hints else lambda _: None)
+    for note in place.notes:
+        say(note)
+    if not settings.dry_run:
+        _remove_old_store(place, say)
+        if settings.forget_user or settings.forget_before:
+            _name_kept_files(place, say)
+        if is_inside:
+            say(f'{settings.out} was replaced, and this shell is still in the former folder: run cd "$PWD"')
+    return report
+
+
+def _input_of_views(settings: Settings, output: OutputFolder) -> InputOfViews:
+    """The input of all views that the settings name."""
+    history, aggregates = (
+        find.find(names, output, view) if names else None
+        for names, view in (
+            (settings.query_history, find.QUERY_HISTORY),
+            (settings.aggregate, find.AGGREGATE_ACCESS_HISTORY),
+        )
+    )
+    return InputOfViews(find.find(settings.inputs, output) if settings.inputs else find.NOTHING, history, aggregates)
+
+
+def _make_and_publish(  # noqa: PLR0913, PLR0917 - as _make_outputs
+    settings: Settings,
+    job: ExportJob,
+    place: Place,
+    input_of_views: InputOfViews,
+    progress: Progress,
+    hint: Callable[[str], None],
+) -> Report:
+    """Make the new DIR beside the old one, check its numbers, and put it in the place of the old one."""
+    new = Publication(place, replace=settings.replace, update=settings.update, force=settings.force)
+    earlier = earlier_runs(place, settings) if settings.update and not settings.replace else EarlierRuns()
+    job = replace(job, run=earlier.run if settings.update else 0)
+    with new:
+        outcome = _make_outputs(
+            ExportInput(input_of_views, earlier, settings.changes), job, new, progress, settings.engine, hint
+        )
+        report = summarise(settings, input_of_views.skipped, earlier, outcome, new, progress)
+        check_row_counts(report)
+        refuse_too_few_rows(settings, report, new, input_of_views.first_paths)
+        if not settings.dry_run:
+            new.publish(report.manifest(settings))
+    return report
+
+
+def _make_outputs(  # noqa: PLR0913, PLR0917 - a run, and who hears of it
     export_input: ExportInput,
     job: ExportJob,
     new: Publication,
@@ -71,7 +169,7 @@ def run(  # noqa: PLR0913, PLR0917 - a run, and who hears of it
             "program with the spark-submit of a platform that has its own, or give --engine local"
         ) from None
     number = export_input.inputs.size
-    if number is not None and number <= _A_SECOND and not new.is_uri:
+    if number is not None and number <= _HINT_BYTES and not new.is_uri:
         hint(
             f"the input is small ({max(number, 1 << 10) >> 10:,} kB): --engine local exports it in about a second, and "
             "does not wait until Spark has started"
@@ -86,8 +184,8 @@ def _is_local(export_input: ExportInput, job: ExportJob, new: Publication, engin
     if engine == LOCAL:
         return True
     number = export_input.inputs.size
-    of_day = _PACKED * export_input.earlier.bytes // max(1, len(export_input.earlier.days))
-    return bool(job.run) and number is not None and not new.is_uri and max(number, of_day) < _LITTLE
+    of_day = _STATE_TEXT_RATIO * export_input.earlier.bytes // max(1, len(export_input.earlier.days))
+    return bool(job.run) and number is not None and not new.is_uri and max(number, of_day) < _LOCAL_UPDATE_BYTES
 
 
 def _run_locally(export_input: ExportInput, job: ExportJob, new: Publication) -> Outcome:
@@ -95,41 +193,28 @@ def _run_locally(export_input: ExportInput, job: ExportJob, new: Publication) ->
         job = local.with_user_names(job, local.user_names(_records(export_input.inputs), job), new)
     if job.run:
         return _update_locally(export_input, job, new)
-    # Nobody reads the texts of a large input, and unsorted those of statements that recur can be filled in.
+    # Sort output only for small inputs. Unsorted output can use the template cache (pipeline/recurring.py).
     number = export_input.inputs.size
     job = replace(job, in_order=number is None or number < local.SMALL)
-    made = _written(local.run(_records(export_input.inputs), job), job, new)
+    outcome = _written(local.export_records(_records(export_input.inputs), job), job, new)
     for table in FACTS if job.facts else ():
         from exporter.engines import state_local  # noqa: PLC0415 - slow to import, and seldom asked for
 
         state_local.write(table, Path(new.work, f"{facts_output(table)}.ndjson"), Path(new.folder, "facts", table))
-    return made
-
-
-def _update_locally(export_input: ExportInput, job: ExportJob, new: Publication) -> Outcome:
-    from exporter.engines.state_local import LocalStore  # noqa: PLC0415 - as above
-
-    local.collect_garbage_rarely()
-    rows = list(read(_records(export_input.inputs), job))
-    made = Update(local.LocalEngine(), LocalStore(new, job), job, export_input, NoProgress()).add(rows)
-    results = results_of(message.body for part in made.results for message in part)
-    return Outcome(made.counts, made.refused, results, made.days, made.new, made.made)
+    return outcome
 
 
 def _records(input_of_views: InputOfViews) -> Iterator[Record]:
     for view, inputs in input_of_views.views.items():
-        is_history, is_aggregate = view == QUERY_HISTORY, view == AGGREGATE_ACCESS_HISTORY
         for source in inputs.sources:
-            for record in records(source, REQUIRED[view]):
-                is_record = record.is_record or is_history
-                yield Record(record.file, 0, record.unit, record.text, is_history, is_record, is_aggregate)
+            yield from records(source, view)
 
 
 def _written(messages: Iterable[Message], job: ExportJob, new: Publication) -> Outcome:
     """Write the texts to files and collect the other messages."""
     others: dict[str, list[bytes]] = {}
     local.write_texts(_texts(messages, others), new, job)
-    return read_outcome(others[To.TALLY][0], others.get(To.RESULT, []))
+    return read_outcome(others[To.TOTAL][0], others.get(To.RESULT, []))
 
 
 def _texts(messages: Iterable[Message], others: dict[str, list[bytes]]) -> Iterator[Message]:
@@ -140,97 +225,14 @@ def _texts(messages: Iterable[Message], others: dict[str, list[bytes]]) -> Itera
             others.setdefault(message.to, []).append(message.body)
 
 
-def export(
-    settings: Settings, progress: Progress, say: Callable[[str], None] = lambda _: None, *, hints: bool = False
-) -> Report:
-    """Run the main job and return its report. An error leaves DIR unchanged; UsageError for wrong settings or input.
-    ``say``: receives warnings: before the work those about settings that are allowed but seldom intended, after it such
-    as about files of an earlier export that cannot be removed. ``hints``: whether it receives a hint if Spark is not
-    needed.
-    """
-    with private.made():
-        settings = _continued(settings)
-        for line in (*settings.privacy.advice, advice(settings.account)):
-            if line:
-                say(line)
-        return _exported(settings, progress, say, hints=hints)
+def _update_locally(export_input: ExportInput, job: ExportJob, new: Publication) -> Outcome:
+    from exporter.engines.state_local import LocalStore  # noqa: PLC0415 - slow to import
 
-
-def _continued(settings: Settings) -> Settings:
-    """The settings of an update, with the account of DIR if none is given; others are unchanged."""
-    if not settings.update or settings.replace or settings.account != DEFAULT_ACCOUNT:
-        return settings
-    account = account_of(_place(settings))
-    return settings.of_account(account) if account else settings
-
-
-def _place(settings: Settings) -> Place:
-    """The place of DIR. Raises UsageError if it cannot be used."""
-    if is_remote(settings.out):
-        from exporter.engines.hadoop import HadoopPlace  # noqa: PLC0415 - needs Spark, and few places do
-
-        return HadoopPlace(settings.out, int(settings.mode, 8))
-    return LocalPlace(settings.out, int(settings.mode, 8))
-
-
-def _exported(settings: Settings, progress: Progress, say: Callable[[str], None], *, hints: bool) -> Report:
-    job = ExportJob.of(settings)
-    if job.validate:
-        checks(job.shapes)
-    if settings.update:
-        check_by_day(job)
-    place = _place(settings)
-    output = OutputFolder(settings.out, place.paths)
-    is_inside = output.contains(os.curdir)
-    input_of_views = _input_of_views(settings, output)
-    for view, inputs in input_of_views.views.items():
-        find.check_files(inputs.sources, view)
-    with place.held():
-        report = _published(settings, job, place, input_of_views, progress, say if hints else lambda _: None)
-    for note in place.notes:
-        say(note)
-    if not settings.dry_run:
-        _remove_old_store(place, say)
-        if settings.forget_user or settings.forget_before:
-            _name_kept_files(place, say)
-        if is_inside:
-            say(f'{settings.out} was replaced, and this shell is still in the former folder: run cd "$PWD"')
-    return report
-
-
-def _input_of_views(settings: Settings, output: OutputFolder) -> find.InputOfViews:
-    """The input of all views that the settings name."""
-    history, aggregates = (
-        find.find(names, output, view) if names else None
-        for names, view in (
-            (settings.query_history, find.QUERY_HISTORY),
-            (settings.aggregate, find.AGGREGATE_ACCESS_HISTORY),
-        )
-    )
-    return find.InputOfViews(
-        find.find(settings.inputs, output) if settings.inputs else find.NOTHING, history, aggregates
-    )
-
-
-def _published(  # noqa: PLR0913, PLR0917 - as run
-    settings: Settings,
-    job: ExportJob,
-    place: Place,
-    input_of_views: find.InputOfViews,
-    progress: Progress,
-    hint: Callable[[str], None],
-) -> Report:
-    new = Publication(place, replace=settings.replace, update=settings.update, force=settings.force)
-    earlier = earlier_runs(place, settings) if settings.update and not settings.replace else EarlierRuns()
-    job = replace(job, run=earlier.run if settings.update else 0)
-    with new:
-        outcome = run(ExportInput(input_of_views, earlier, settings.changes), job, new, progress, settings.engine, hint)
-        report = summarise(settings, input_of_views.skipped, earlier, outcome, new, progress)
-        check_row_counts(report)
-        refuse_too_few_rows(settings, report, new, input_of_views.first_paths)
-        if not settings.dry_run:
-            new.publish(report.manifest(settings))
-    return report
+    local.collect_garbage_rarely()
+    rows = list(read(_records(export_input.inputs), job))
+    updated = Update(local.LocalEngine(), LocalStore(new, job), job, export_input, NoProgress()).add(rows)
+    results = results_of(message.body for part in updated.results for message in part)
+    return Outcome(updated.counts, updated.refused, results, updated.days, updated.new, updated.rebuilt_days)
 
 
 def _remove_old_store(place: Place, say: Callable[[str], None]) -> None:

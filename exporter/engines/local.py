@@ -108,13 +108,13 @@ def collect_garbage_rarely() -> None:
     gc.set_threshold(100_000, 50, 100)
 
 
-def run(records: Iterable[Record], job: ExportJob) -> Iterator[Message]:
+def export_records(records: Iterable[Record], job: ExportJob) -> Iterator[Message]:
     """The whole export of these records: the sorted texts of all outputs, the results of validation, and the counts as
     one message (:mod:`exporter.pipeline.outcome`).
     """
     collect_garbage_rarely()
-    made = rounds.export(LocalEngine(), [list(read(records, job))], replace(job, screen=None), NoProgress())
-    yield from pieces(sorted(message for part in made.outputs for message in part if is_text(message.to)), job)
-    for results in made.results:
+    exported = rounds.export(LocalEngine(), [list(read(records, job))], replace(job, screen=None), NoProgress())
+    yield from pieces(sorted(message for part in exported.outputs for message in part if is_text(message.to)), job)
+    for results in exported.results:
         yield from results
-    yield total_message(made.counts, made.refused)
+    yield total_message(exported.counts, exported.refused)

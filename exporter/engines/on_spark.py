@@ -64,13 +64,13 @@ def run(export_input: ExportInput, job: ExportJob, new: Publication, progress: P
         return _in_days(Update(engine, SparkStore(spark, new, job), job, export_input, progress), read_rows)
     if job.in_order:
         with progress.stage("export"):
-            made, stored = _alone(engine, rows, job)
+            outcome, stored = _alone(engine, rows, job)
     else:
         read_rows, job = _read(job, rows), replace(job, screen=None)
-        made, stored = _in_rounds(engine, read_rows, job, progress)
+        outcome, stored = _in_rounds(engine, read_rows, job, progress)
     for name in stored:
         _take(spark, new, name, job)
-    return made
+    return outcome
 
 
 def _records(spark: SparkSession, input_of_views: find.InputOfViews) -> DataFrame:
@@ -94,23 +94,25 @@ def _partitions(spark: SparkSession, size: int | None) -> int:
 def _alone(engine: SparkEngine, data_frame: DataFrame, job: ExportJob) -> tuple[Outcome, list[str]]:
     """Run the local engine in one task. Returns the outcome and the names under which texts are stored."""
     stored = engine.write_texts([data_frame.coalesce(1).mapInArrow(partial(_work_alone, job), SCHEMA)], rounds.OUTPUTS)
-    rows = stored.filter(F.col("to").isin(To.RESULT, To.TALLY)).collect()
-    bodies = {to: [bytes(row["body"]) for row in rows if row["to"] == to] for to in (To.RESULT, To.TALLY)}
-    return read_outcome(bodies[To.TALLY][0], bodies[To.RESULT]), [rounds.OUTPUTS]
+    rows = stored.filter(F.col("to").isin(To.RESULT, To.TOTAL)).collect()
+    bodies = {to: [bytes(row["body"]) for row in rows if row["to"] == to] for to in (To.RESULT, To.TOTAL)}
+    return read_outcome(bodies[To.TOTAL][0], bodies[To.RESULT]), [rounds.OUTPUTS]
 
 
 def _work_alone(job: ExportJob, batches: Batches) -> Batches:
-    return batched(as_text(local.run(read_back(batches), job)))
+    return batched(as_text(local.export_records(read_back(batches), job)))
 
 
 def _in_rounds(engine: SparkEngine, read: DataFrame, job: ExportJob, progress: Progress) -> tuple[Outcome, list[str]]:
-    made = rounds.export(engine, [read], job, progress)
-    return Outcome(made.counts, made.refused, _results(made.results)), made.names
+    exported = rounds.export(engine, [read], job, progress)
+    return Outcome(exported.counts, exported.refused, _results(exported.results)), exported.names
 
 
 def _in_days(update: Update[DataFrame], read: DataFrame) -> Outcome:
-    made = update.add(read)
-    return Outcome(made.counts, made.refused, _results(made.results), made.days, made.new, made.made)
+    updated = update.add(read)
+    return Outcome(
+        updated.counts, updated.refused, _results(updated.results), updated.days, updated.new, updated.rebuilt_days
+    )
 
 
 def _results(each: list[DataFrame]) -> list[Result]:

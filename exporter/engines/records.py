@@ -15,7 +15,7 @@ from exporter.engines import session
 from exporter.errors import UsageError
 from exporter.input import formats
 from exporter.input.files import DAMAGE, NOT_UTF8, REPLACED, check_columns
-from exporter.input.find import ACCESS_HISTORY, AGGREGATE_ACCESS_HISTORY, QUERY_HISTORY, REQUIRED
+from exporter.input.find import ACCESS_HISTORY, AGGREGATE_ACCESS_HISTORY, QUERY_HISTORY
 from exporter.input.formats import uri
 from exporter.input.limits import LONGEST_FIELD
 from exporter.input.parquet import PLAIN_BELOW
@@ -52,7 +52,7 @@ def records(spark: SparkSession, source: formats.InputFiles, view: str = ACCESS_
         data_frame = _found(
             source, lambda: _csv(spark, source) if source.form == formats.CSV else _typed(spark, source)
         )
-        check_columns(_named(data_frame), source, REQUIRED[view])
+        check_columns(_named(data_frame), source, view)
         columns = [_as_json(data_frame, name, source).alias(name) for name in _named(data_frame)]
         text = F.to_json(F.struct(*columns))
         if source.form == formats.CSV:

@@ -24,7 +24,7 @@ from exporter.pipeline.messages import To
 from exporter.pipeline.outcome import Counts
 from exporter.pipeline.quarantine import number_lines
 from exporter.pipeline.rounds import EarlierDays, Engine, NotByDay
-from exporter.pipeline.texts import texts_of
+from exporter.pipeline.texts import text_outputs
 from exporter.pipeline.updates import (
     AGAIN,
     CHILDREN,
@@ -68,15 +68,15 @@ _ROWS: Final = "rows"
 @dataclass
 class Updated(Generic[Messages]):
     """The result of an update. ``days``: all days of DIR, each with the later days for which it has open messages.
-    ``made``: the days that were made again. ``new``: number of new rows by day. ``is_anew``: whether the rows of all
-    runs were stored again.
+    ``rebuilt_days``: those that were made again. ``new``: number of new rows by day. ``is_anew``: whether the rows of
+    all runs were stored again.
     """
 
     counts: Counts = field(default_factory=Counts)
     refused: dict[str, int] = field(default_factory=dict)
     results: list[Messages] = field(default_factory=list)
     days: dict[str, list[str]] = field(default_factory=dict)
-    made: list[str] = field(default_factory=list)
+    rebuilt_days: list[str] = field(default_factory=list)
     new: dict[str, int] = field(default_factory=dict)
     is_anew: bool = False
 
@@ -133,7 +133,7 @@ class Update(Generic[Messages]):
         """
         store, done = self.store, self.done
         store.carry(f"state/{name}" for name in _named(_PARENTS, every))
-        todo, made, turns = set(days), dict[str, rounds.Exported[Messages]](), 0
+        todo, rebuilt, turns = set(days), dict[str, rounds.Exported[Messages]](), 0
         late: list[Messages] = []
         while todo:
             day = min(todo)
@@ -142,35 +142,35 @@ class Update(Generic[Messages]):
                 store.carry((*_paths(day), f"state/{THINGS_DAY}/{day}"))
                 done.days[day] = affected.earlier[day]
                 continue
-            made[day], others = _Day(self, day, late).make(every)
-            others += affected.add_every() if made[day].counts.first is None else []
+            rebuilt[day], others = _Day(self, day, late).make(every)
+            others += affected.add_every() if rebuilt[day].counts.first is None else []
             earlier = min((other for other in others if other < day), default=None)
-            if made[day].started is None:
-                affected.made(day, done.days[day])
+            if rebuilt[day].started is None:
+                affected.note_rebuilt(day, done.days[day])
                 affected.add(others)
                 todo.update(later for later in done.days[day] if later > day)
             else:
-                late += self._keep_quarantined(made[day], f"{day}late-{turns}")
+                late += self._keep_quarantined(rebuilt[day], f"{day}late-{turns}")
                 todo.add(day)
             if earlier is not None:
                 turns += 1
                 if turns > rounds.TURNS:
-                    raise rounds.endless(made[day].refused, self.job)
+                    raise rounds.endless(rebuilt[day].refused, self.job)
                 affected.add_every()
                 todo.update(self._drop_from(begin(earlier, store.names(THINGS_DAY))))
-        for day in sorted(made):
-            done.counts.join(made[day].counts)
-            done.made.append(day)
-            done.add_results(made[day].results, made[day].refused)
+        for day in sorted(rebuilt):
+            done.counts.join(rebuilt[day].counts)
+            done.rebuilt_days.append(day)
+            done.add_results(rebuilt[day].results, rebuilt[day].refused)
 
-    def _keep_quarantined(self, made: rounds.Exported[Messages], name: str) -> list[Messages]:
+    def _keep_quarantined(self, exported: rounds.Exported[Messages], name: str) -> list[Messages]:
         """Persist what a day quarantines that started on an earlier one, as the folders of its messages are written
         again when the day is. Returns the messages of the quarantined queries.
         """
         engine = self.engine
-        results = [engine.persist(result, f"{name}-results-{at}") for at, result in enumerate(made.results)]
-        self.done.add_results(results, made.refused)
-        return [engine.persist(one, f"{name}-{at}") for at, one in enumerate(made.quarantined)]
+        results = [engine.persist(result, f"{name}-results-{at}") for at, result in enumerate(exported.results)]
+        self.done.add_results(results, exported.refused)
+        return [engine.persist(one, f"{name}-{at}") for at, one in enumerate(exported.quarantined)]
 
     def _drop_from(self, first: str) -> list[str]:
         """Remove from the new DIR this day and those after it, which have to be made again. Returns them."""
@@ -186,7 +186,7 @@ class Update(Generic[Messages]):
         """Write the nodes of things as they are at the end of the last day."""
         engine, store, job = self.engine, self.store, self.job
         with self.progress.stage("things"):
-            texts = store.latest(store.names(THINGS_DAY), texts_of(job))
+            texts = store.latest(store.names(THINGS_DAY), text_outputs(job))
             stored = engine.write_texts([engine.map(texts, engine.output(rounds.unchanged), job)], THINGS_DAY)
             store.publish(stored, THINGS_DAY, THINGS_DAY)
 
@@ -195,9 +195,9 @@ class Update(Generic[Messages]):
         more, and of the nodes of things.
         """
         done = self.done
-        again = sorted({*done.made, *(self.export_input.earlier.days.keys() - done.days.keys())})
+        again = sorted({*done.rebuilt_days, *(self.export_input.earlier.days.keys() - done.days.keys())})
         with self.progress.stage("changes"):
-            self.store.changes(again, sorted(done.days), THINGS_DAY, texts_of(self.job))
+            self.store.changes(again, sorted(done.days), THINGS_DAY, text_outputs(self.job))
 
     def _join(self) -> None:
         """Put the oldest states together, and the oldest changes, if there are enough others."""
@@ -313,7 +313,7 @@ class _Day(Generic[Messages]):
             return store.load_of(things, to, others)
 
         try:
-            made = rounds.export(
+            exported = rounds.export(
                 engine,
                 self._input_messages(every),
                 job,
@@ -333,31 +333,32 @@ class _Day(Generic[Messages]):
                 "days, which an update cannot do. Nothing was changed. Export all rows without --update: then the "
                 "quarantine lists these queries"
             ) from refused
-        if made.started is not None:
-            return made, [made.started]
+        if exported.started is not None:
+            return exported, [exported.started]
         store.save(
-            [engine.map(engine.filter(one, [To.SNAPSHOT]), unwrapped, job) for one in made.made], f"{THINGS_DAY}/{day}"
+            [engine.map(engine.filter(one, [To.SNAPSHOT]), unwrapped, job) for one in exported.messages],
+            f"{THINGS_DAY}/{day}",
         )
-        if made.counts.numbers["clones"]:
-            store.save([engine.filter(made.made[0], [To.TALLY])], f"{_CLONES}/{day}")
-        for outputs, name in zip(made.outputs, made.names, strict=True):
+        if exported.counts.numbers["clones"]:
+            store.save([engine.filter(exported.messages[0], [To.TALLY])], f"{_CLONES}/{day}")
+        for outputs, name in zip(exported.outputs, exported.names, strict=True):
             store.publish(outputs, name, f"day={day}")
-        open_days = {name.removeprefix(OPEN_DAY) for name in made.counts.numbers if name.startswith(OPEN_DAY)}
+        open_days = {name.removeprefix(OPEN_DAY) for name in exported.counts.numbers if name.startswith(OPEN_DAY)}
         earlier = {later for text, each in done.days.items() if text < day for later in each}
         done.days[day] = sorted(text for text in open_days | earlier if text > day)
         if done.days[day]:
-            left = [engine.map(engine.filter(one, [To.OPEN]), unwrapped, job) for one in (*made.made, still_open)]
-            store.save(left, f"open/{day}")
-        return made, self._compared(made)
+            messages = [*exported.messages, still_open]
+            store.save([engine.map(engine.filter(one, [To.OPEN]), unwrapped, job) for one in messages], f"open/{day}")
+        return exported, self._compared(exported)
 
-    def _compared(self, made: rounds.Exported[Messages]) -> list[str]:
+    def _compared(self, exported: rounds.Exported[Messages]) -> list[str]:
         """Store what children on other days need of this day's queries. Returns the days with children of queries for
         which this has changed.
         """
         engine, store, job, name = self._engine, self._store, self._job, f"{_PARENTS}/{self._day}"
-        changed = [*made.quarantined, *self._late]
-        if made.counts.numbers[JOBS]:
-            changed.append(engine.filter(made.made[-1], [To.JOB]))
+        changed = [*exported.quarantined, *self._late]
+        if exported.counts.numbers[JOBS]:
+            changed.append(engine.filter(exported.messages[-1], [To.JOB]))
         if not (changed or store.has(name)):
             return []
         before = engine.persist(

@@ -1,6 +1,6 @@
 """Files -> records, each a text with its place, without Spark: lines of JSON, CSV and Parquet.
 
-Lines, records and their numbers follow the rules of Spark's readers: both engines give the same rows and the same
+Lines, records and their order follow the rules of Spark's readers: both engines give the same rows and the same
 places. JSON documents and CSV files are held in memory as a whole.
 
 CSV: the line end of the file's first line (LF, CR LF or CR) ends a record, except within quotes. Empty records are
@@ -22,10 +22,10 @@ import msgspec
 
 from exporter.errors import UsageError
 from exporter.input import formats, limits
-from exporter.input.find import ACCESS_HISTORY, REQUIRED, check_names
+from exporter.input.find import ACCESS_HISTORY, AGGREGATE_ACCESS_HISTORY, QUERY_HISTORY, REQUIRED, check_names
 from exporter.input.formats import InputFiles
 from exporter.input.limits import FREE, LONGEST_RECORD
-from exporter.input.reading import holds_sql, rows_of_document
+from exporter.input.reading import Record, holds_sql, rows_of_document
 
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 _BLANKS: Final = "".join(map(chr, range(0x21)))
@@ -79,7 +79,6 @@ def _without_line_end(text: str) -> str:
     return next((text.removesuffix(end) for end in ("\r\n", "\n", "\r") if text.endswith(end)), text)
 
 
-_VIEWS: Final = {columns: view for view, columns in REQUIRED.items()}
 NOT_UTF8: Final = "surrogateescape"
 """Decode bytes that are not UTF-8 to single surrogates (:func:`exporter.input.documented_form.is_damaged` detects
 them).
@@ -95,23 +94,9 @@ _AT_ONCE: Final = 1 << 20
 _NULL_IN_CSV: Final = "\\N"
 
 
-class NumberedRecord(NamedTuple):
-    """A line or record. ``file``: its full path. ``number``: its number in the file, from 1. ``unit``: ``line`` or
-    ``row``, what the number counts. ``text``: a JSON object, or the text of the line. ``is_record``: False if a CSV
-    record has too few or too many fields; it is then not a row, whatever it contains.
-    """
-
-    file: str
-    number: int
-    unit: str
-    text: str
-    is_record: bool = True
-
-
-def records(source: InputFiles, required: tuple[str, ...] = REQUIRED[ACCESS_HISTORY]) -> Iterator[NumberedRecord]:
-    """All records in the files of a source, blank lines included. ``required``: columns that a header must name.
-
-    Raises UsageError if a file cannot be read or a required column is missing.
+def records(source: InputFiles, view: str = ACCESS_HISTORY) -> Iterator[Record]:
+    """All records in the files of a source of a view, in their order, blank lines included. A file is one block, named
+    by its full path. Raises UsageError if a file cannot be read, or a header lacks a column that the view must have.
     """
     if source.form == formats.TABLE:
         raise UsageError(f"{source.paths[0]}: there is no such file or folder; if it is a table, use --engine spark")
@@ -119,27 +104,27 @@ def records(source: InputFiles, required: tuple[str, ...] = REQUIRED[ACCESS_HIST
         raise UsageError(f"{source.paths[0]}: only files on this machine can be read without Spark: use --engine spark")
     if source.form == formats.CSV and not source.columns:
         raise UsageError(f"{source.paths[0]}: the file is empty")
-    read = _READERS[source.form]
+    read, is_history, is_aggregate = _READERS[source.form], view == QUERY_HISTORY, view == AGGREGATE_ACCESS_HISTORY
     for path in source.paths:
         file = formats.shown(os.path.abspath(path))  # noqa: PTH100 - Path would leave ".." in it, which Spark does not
         unit = "line" if source.form == formats.NDJSON else "row"
-        for number, (text, is_record) in enumerate(read(path, source, required), start=1):
-            yield NumberedRecord(file, number, unit, text, is_record)
+        for text, is_record in read(path, source, view):
+            yield Record(file, 0, unit, text, is_history, is_record, is_aggregate)
 
 
-def check_columns(names: Iterable[str], source: InputFiles, required: tuple[str, ...]) -> None:
-    """Raise UsageError if the column names of a CSV, a Parquet file or a table lack a required one, or if they are the
-    columns of another view.
+def check_columns(names: Iterable[str], source: InputFiles, view: str) -> None:
+    """Raise UsageError if the column names of a CSV, a Parquet file or a table lack one that the view must have, or if
+    they are the columns of another view.
     """
     lower, where = [name.strip().lower() for name in names], ", ".join(source.paths[:3])
-    check_names(lower, where, _VIEWS.get(required, ACCESS_HISTORY))
-    missing = [name for name in required if name not in lower]
+    check_names(lower, where, view)
+    missing = [name for name in REQUIRED[view] if name not in lower]
     if missing:
         names_text = ", ".join(sorted(lower))
         raise UsageError(f"{where}: there is no column {missing[0]} (there are: {names_text})")
 
 
-def _lines(path: str, _source: InputFiles, _required: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
+def _lines(path: str, _source: InputFiles, _view: str) -> Iterator[tuple[str, bool]]:
     with limits.opened(path) as file, io.TextIOWrapper(file, encoding="utf-8", errors=NOT_UTF8, newline=None) as lines:
         while line := lines.readline(_LONGEST):
             if len(line) == _LONGEST:
@@ -153,13 +138,13 @@ def _skip_line(lines: io.TextIOWrapper) -> None:
         pass
 
 
-def _document(path: str, _source: InputFiles, _required: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
+def _document(path: str, _source: InputFiles, _view: str) -> Iterator[tuple[str, bool]]:
     for row in rows_of_document(_whole_text(path, NOT_UTF8)):
         yield row, True
 
 
-def _csv(path: str, source: InputFiles, required: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
-    check_columns(source.columns, source, required)
+def _csv(path: str, source: InputFiles, view: str) -> Iterator[tuple[str, bool]]:
+    check_columns(source.columns, source, view)
     rows = csv_records(_whole_text(path, "replace"), source.delimiter)
     next(rows, None)
     for values, text in rows:
@@ -172,10 +157,10 @@ def _csv(path: str, source: InputFiles, required: tuple[str, ...]) -> Iterator[t
             yield "" if any(map(holds_sql, source.columns)) else text, is_blank  # nothing says which part is SQL
 
 
-def _parquet(path: str, source: InputFiles, required: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
+def _parquet(path: str, source: InputFiles, view: str) -> Iterator[tuple[str, bool]]:
     from exporter.input import parquet  # noqa: PLC0415 - what it needs is slow to import, and not needed for other forms
 
-    check_columns(parquet.columns(path), source, required)
+    check_columns(parquet.columns(path), source, view)
     remaining = max(FREE, _TIMES_PARQUET * Path(path).stat().st_size)
     for record in parquet.parquet_records(path):
         text = with_damage(json_text(record))
@@ -188,7 +173,7 @@ def _parquet(path: str, source: InputFiles, required: tuple[str, ...]) -> Iterat
         yield text, True
 
 
-_READERS: Final[Mapping[str, Callable[[str, InputFiles, tuple[str, ...]], Iterator[tuple[str, bool]]]]] = {
+_READERS: Final[Mapping[str, Callable[[str, InputFiles, str], Iterator[tuple[str, bool]]]]] = {
     formats.NDJSON: _lines,
     formats.JSON_DOCUMENT: _document,
     formats.CSV: _csv,

@@ -76,7 +76,7 @@ _is_id: Final = re.compile(r"\s*-?\d+\s*").fullmatch
 _decode_members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_elements: Final = msgspec.json.Decoder(list[Raw]).decode
 _string: Final = msgspec.json.Decoder(str).decode
-Json = str
+JsonText = str
 """The text of a JSON value in canonical form (:func:`exporter.input.json_reader.raw_json`)."""
 
 
@@ -90,7 +90,7 @@ class Properties(Struct, gc=False):
 
     atoms: dict[str, str | None] = field(default_factory=dict)
     compounds: dict[str, dict[str, Element]] = field(default_factory=dict)
-    normal: Json | None = None
+    normal: JsonText | None = None
     unknown: tuple[str, ...] = ()
     is_doubtful: bool = False
 
@@ -106,7 +106,7 @@ class Element(Struct, gc=False):
         return None if self.inside is None else self.inside.atoms.get(name)
 
 
-def read(properties: Json | None) -> Properties:
+def read(properties: JsonText | None) -> Properties:
     """The properties in any of the four forms. The result is cached, so callers must not change it."""
     return _read(properties) if properties is None or len(properties) > _LONG else _cached(properties)
 
@@ -114,7 +114,7 @@ def read(properties: Json | None) -> Properties:
 _LONG: Final = 16 * 1024
 
 
-def _read(properties: Json | None) -> Properties:
+def _read(properties: JsonText | None) -> Properties:
     if properties is None or properties == TRUNCATED:
         return Properties(normal=properties)
     reader = _Reader()
@@ -130,7 +130,7 @@ def _read(properties: Json | None) -> Properties:
 _cached: Final = lru_cache(maxsize=2_000)(_read)
 
 
-def _as_object(properties: Json, reader: _Reader) -> Json:
+def _as_object(properties: JsonText, reader: _Reader) -> JsonText:
     """The documents give properties the type ARRAY: then the members of its elements are the properties."""
     if not properties.startswith("["):
         return properties
@@ -147,7 +147,7 @@ def _as_object(properties: Json, reader: _Reader) -> Json:
     return _object(member for members in objects for member in members.items())
 
 
-def canonical_form(normal: Json | None) -> Json:
+def canonical_form(normal: JsonText | None) -> JsonText:
     """The JSON of :attr:`Properties.normal` with sorted names: equal for changes that say the same in any order."""
     if normal is None or not normal.startswith("{"):
         return normal or "{}"
@@ -167,11 +167,11 @@ def member_of_grant(name: str) -> str:
     return _MEMBERS.get(name.replace("_", "").upper(), name)
 
 
-def _members(value: Json) -> dict[str, Json]:
+def _members(value: JsonText) -> dict[str, JsonText]:
     return {name: bytes(raw).decode() for name, raw in _decode_members(value).items()}
 
 
-def _elements(value: Json) -> list[Json]:
+def _elements(value: JsonText) -> list[JsonText]:
     return [bytes(raw).decode() for raw in _decode_elements(value)]
 
 
@@ -180,13 +180,13 @@ def as_text(raw: Raw) -> str | None:
     return _text(bytes(raw).decode())
 
 
-def _text(value: Json) -> str | None:
+def _text(value: JsonText) -> str | None:
     if value.startswith('"'):
         return _string(value)
     return None if value == "null" else value
 
 
-def _object(members: Iterable[tuple[str, Json]]) -> Json:
+def _object(members: Iterable[tuple[str, JsonText]]) -> JsonText:
     return "{" + ",".join([f"{json_reader.quoted(name)}:{value}" for name, value in members]) + "}"
 
 
@@ -207,7 +207,7 @@ class _Reader:
         self.unknown: set[str] = set()
         self.new: set[str] = set()  # new names, which are read by their structure
 
-    def group(self, text: Json, into: Properties, path: str, depth: int) -> Json:
+    def group(self, text: JsonText, into: Properties, path: str, depth: int) -> JsonText:
         """Read the properties of an object (``path`` is empty) or of a column (``path`` ends with a dot)."""
         members = _members(text)
         normal_members = {
@@ -215,7 +215,7 @@ class _Reader:
         }
         return text if normal_members == members else _object(normal_members.items())
 
-    def _property(self, name: str, value: Json, into: Properties, path: str, depth: int) -> Json:
+    def _property(self, name: str, value: JsonText, into: Properties, path: str, depth: int) -> JsonText:
         if path and name == _OPERATION:
             return self._operation(value, into, path)
         property_path = f"{path}{name}"
@@ -231,7 +231,7 @@ class _Reader:
         normal_elements = self._compound(name, elements, into, property_path, depth)
         return value if normal_elements == elements and value.startswith("{") else _object(normal_elements.items())
 
-    def _operation(self, value: Json, into: Properties, path: str) -> Json:
+    def _operation(self, value: JsonText, into: Properties, path: str) -> JsonText:
         bare = _unwrapped(value)
         into.atoms[_OPERATION] = text = _text(bare)
         if text is not None and text != TRUNCATED and text.strip(" ").upper() not in KNOWN_SUB_OPERATIONS:
@@ -240,7 +240,7 @@ class _Reader:
 
     # --- atomic properties --------------------------------------------------------------------------------------------
 
-    def _atom(self, name: str, value: Json, into: Properties, property_path: str) -> Json:
+    def _atom(self, name: str, value: JsonText, into: Properties, property_path: str) -> JsonText:
         if _is_compound_name(name):
             return self._no_elements(name, value, into, property_path)
         inside = _members(value) if value.startswith("{") else {}
@@ -252,7 +252,7 @@ class _Reader:
         into.atoms[name] = self._text(name, value, property_path)
         return f'{{"value":{value}}}'
 
-    def _text(self, name: str, value: Json, property_path: str) -> str | None:
+    def _text(self, name: str, value: JsonText, property_path: str) -> str | None:
         """The value of an atomic property; None for null, and for a value that is no name where a name is expected."""
         source_member, text = is_of_source(name), _text(value)
         is_name = name in _NAMES or (source_member is not None and source_member[1].lower() != "id")
@@ -268,7 +268,7 @@ class _Reader:
         is_json = value.startswith(("{", "[")) and (source_member is not None or name in _TEXTS)
         return None if is_unexpected and (is_name or name in _LISTS or is_json) else text
 
-    def _no_elements(self, name: str, value: Json, into: Properties, property_path: str) -> Json:
+    def _no_elements(self, name: str, value: JsonText, into: Properties, property_path: str) -> JsonText:
         """A compound property that is empty, truncated, or no object and no array."""
         bare = _unwrapped(value)
         if bare in {"{}", "[]"}:
@@ -282,7 +282,7 @@ class _Reader:
 
     # --- compound properties ------------------------------------------------------------------------------------------
 
-    def _keyed(self, name: str, value: Json, property_path: str) -> dict[str, Json] | None:
+    def _keyed(self, name: str, value: JsonText, property_path: str) -> dict[str, JsonText] | None:
         """The elements of a compound property by name; None if the property is atomic, or has no elements."""
         bare = _unwrapped(value) if _is_compound_name(name) else value
         if bare.startswith("["):
@@ -300,7 +300,7 @@ class _Reader:
         is_wrapped = _VALUE in inside and not _is_element(inside[_VALUE])
         return inside if (has_elements or (inside and all(are_objects))) and not is_wrapped else None
 
-    def _of_array(self, name: str, value: Json, property_path: str) -> dict[str, Json] | None:
+    def _of_array(self, name: str, value: JsonText, property_path: str) -> dict[str, JsonText] | None:
         """The elements of an array by their names. Elements of the same name are merged."""
         texts = _elements(value)
         have_name = [text.startswith("{") and f'"{_NAME}"' in text and _NAME in _members(text) for text in texts]
@@ -308,14 +308,16 @@ class _Reader:
             if any(have_name) and not _is_atomic_name(name):
                 self.unknown.add(property_path)
             return None
-        elements: dict[str, dict[str, Json]] = {}
+        elements: dict[str, dict[str, JsonText]] = {}
         for text in texts:
             element = self._element_of_array(text, name, property_path)
             if element is not None:
                 self._merge(elements.setdefault(element[0], {}), element[1], property_path)
         return {key: _object(members.items()) for key, members in elements.items()} or ({} if texts else None)
 
-    def _element_of_array(self, value: Json, name: str, property_path: str) -> tuple[str, dict[str, Json]] | None:
+    def _element_of_array(
+        self, value: JsonText, name: str, property_path: str
+    ) -> tuple[str, dict[str, JsonText]] | None:
         """The name of an element and its other members; None if it has no name."""
         if not value.startswith("{"):
             text = _text(value)
@@ -332,7 +334,7 @@ class _Reader:
             pairs = [(_NAME if key in _NEW_NAMES else key, value) for key, value in pairs]
         return own_name, dict(pairs)
 
-    def _merge(self, merged: dict[str, Json], members: Mapping[str, Json], property_path: str) -> None:
+    def _merge(self, merged: dict[str, JsonText], members: Mapping[str, JsonText], property_path: str) -> None:
         for name, value in members.items():
             before = merged.get(name)
             if before is not None and before != value:
@@ -344,10 +346,10 @@ class _Reader:
             merged[name] = value
 
     def _compound(
-        self, name: str, elements: Mapping[str, Json], into: Properties, property_path: str, depth: int
-    ) -> dict[str, Json]:
+        self, name: str, elements: Mapping[str, JsonText], into: Properties, property_path: str, depth: int
+    ) -> dict[str, JsonText]:
         elements_read = into.compounds[name] = {}
-        normal_elements: dict[str, Json] = {}
+        normal_elements: dict[str, JsonText] = {}
         for key, value in elements.items():
             if value.startswith("{"):
                 inside = Properties()
@@ -363,7 +365,7 @@ class _Reader:
         return normal_elements
 
 
-def _opened(name: str, value: Json) -> Json:
+def _opened(name: str, value: JsonText) -> JsonText:
     """The JSON object or array in a string, where one is expected: some tools encode twice."""
     if not value.startswith(('"{', '"[')) or name in _OF_USERS:
         return value
@@ -376,7 +378,7 @@ def _opened(name: str, value: Json) -> Json:
     return text if is_wrapped or _is_compound_name(name) else value
 
 
-def _unwrapped(value: Json) -> Json:
+def _unwrapped(value: JsonText) -> JsonText:
     """What is in ``{"value": …}``, unless it is an object, because then ``value`` may be the name of an element."""
     if not value.startswith('{"value":'):
         return value
@@ -385,11 +387,11 @@ def _unwrapped(value: Json) -> Json:
     return value if len(inside) > 1 or bare.startswith("{") else bare
 
 
-def _is_element(value: Json) -> bool:
+def _is_element(value: JsonText) -> bool:
     return value.startswith("{") and f'"{_OPERATION}"' in value and _OPERATION in _members(value)
 
 
-def _pairs(value: Json) -> list[tuple[str, Json]]:
+def _pairs(value: JsonText) -> list[tuple[str, JsonText]]:
     """The members of an object; also those whose name is repeated, if that is ``objectName``."""
     if value.count(f'"{_NAME}"') > 1:
         parsed = json_reader.parse(value)

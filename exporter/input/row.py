@@ -63,7 +63,7 @@ class GuardedColumnDocument(ColumnDocument, rename="camel"):
     policies: list[PolicyDocument | None] | None = None
 
 
-class ThingDocument(Struct, rename="camel", gc=False):
+class ObjectReferenceDocument(Struct, rename="camel", gc=False):
     """The fields by which an object is found."""
 
     object_domain: Text = None
@@ -72,7 +72,7 @@ class ThingDocument(Struct, rename="camel", gc=False):
     argument_signature: Text = None
 
 
-class JoinedDocument(ThingDocument, rename="camel"):
+class JoinedDocument(ObjectReferenceDocument, rename="camel"):
     """The other side of a join."""
 
     data_type: Text = None
@@ -89,7 +89,7 @@ class JoinDocument(Struct, rename="camel", gc=False):
     join_object: JoinedDocument | None = None
 
 
-class ObjectDocument(ThingDocument, rename="camel"):
+class ObjectDocument(ObjectReferenceDocument, rename="camel"):
     """The fields that all objects in the arrays share."""
 
     data_type: Text = None
@@ -124,7 +124,7 @@ class GuardedDocument(ObjectDocument, rename="camel"):
     policies: list[PolicyDocument | None] | None = None
 
 
-class ChangeDocument(ThingDocument, rename="camel"):
+class ChangeDocument(ObjectReferenceDocument, rename="camel"):
     """A DDL change; its properties stay raw JSON."""
 
     operation_type: Text = None

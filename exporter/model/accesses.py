@@ -17,14 +17,16 @@ from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from exporter.input.row import DirectDocument, GuardedDocument, ReadDocument, SourcedColumnDocument, Text, text
-from exporter.model.facts import Access, Content, Derivation, Join, PolicyReference, Thing
+from exporter.model.facts import Access, Content, Derivation, Join, ObjectReference, PolicyReference
 from exporter.model.identifiers import normal_domain, usable_id
 from exporter.model.objects import column_id, key_of, known_columns, known_text, objects_of_array, partner, source
 
 ReadDocuments = Iterable[ReadDocument | None] | None
 
 
-def derivations(target: Thing, columns: Iterable[SourcedColumnDocument | None] | None) -> Iterator[Derivation]:
+def derivations(
+    target: ObjectReference, columns: Iterable[SourcedColumnDocument | None] | None
+) -> Iterator[Derivation]:
     """The derivations of an object's columns. Columns without a name and sources that name nothing are left out."""
     for column in columns or ():
         name = None if column is None else known_text(column.column_name)

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from exporter.model.answers import Ending
-from exporter.model.effects import CREATES, DROPS
+from exporter.model.effects import CREATES, DROP_OR_UNDROP
 from exporter.model.facts import Change, Content
 from exporter.model.identifiers import canonical_name, parts_of
 from exporter.model.object_state import (
@@ -53,7 +53,7 @@ def remade(content: Content) -> Iterator[tuple[str, Remade]]:
         if kind not in KINDS:
             continue
         new_names = [name for name in (change.new_name, change.swap_name) if name is not None]
-        if change.operation not in {*CREATES, *DROPS} and not new_names:
+        if change.operation not in {*CREATES, *DROP_OR_UNDROP} and not new_names:
             continue
         source = _source(change, content) if change.operation in CREATES else ""
         for name in (change.thing.name, *new_names):

@@ -29,10 +29,10 @@ from exporter.input.properties import (
     read,
 )
 from exporter.input.row import ChangeDocument, text
-from exporter.model.facts import Change, Setting, Thing
+from exporter.model.facts import Change, ObjectReference, Setting
 from exporter.model.grants import grants
 from exporter.model.identifiers import TRUNCATED, normal_domain, segment, usable_id
-from exporter.model.objects import key_of, known_text, merged_things, thing_of, unique_by_key
+from exporter.model.objects import key_of, known_text, merged_references, reference_of, unique_by_key
 
 _word_begins: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -140,13 +140,13 @@ def change_of(document: ChangeDocument | None, properties: str | None) -> Change
     """
     if document is None:
         return None
-    thing = thing_of(document.object_domain, document.object_id, document.object_name, document.argument_signature)
+    thing = reference_of(document.object_domain, document.object_id, document.object_name, document.argument_signature)
     word = text(document.operation_type)
     operation = "UNKNOWN" if word is None else word.strip(" ").upper()
     return None if thing is None or operation == TRUNCATED else _change(thing, operation, properties)
 
 
-def _change(thing: Thing, operation: str, properties: str | None) -> Change:
+def _change(thing: ObjectReference, operation: str, properties: str | None) -> Change:
     given = read(properties)
     swap_key, swap_domain, swap_id, swap_name = _other(thing, given, _SWAP)
     source_key, source_domain, source_id, source_name = _other(thing, given, _source(given))
@@ -184,7 +184,7 @@ def _source(properties: Properties) -> tuple[str, str, str]:
     return ends.get("domain", ""), ends.get("id", ""), ends.get("name", "")
 
 
-def _other(thing: Thing, properties: Properties, names: tuple[str, str, str]) -> tuple[str | None, ...]:
+def _other(thing: ObjectReference, properties: Properties, names: tuple[str, str, str]) -> tuple[str | None, ...]:
     """Key, domain, id and name of the other object of a change. Without a domain it has that of ``thing``."""
     domain, ident, name = (_value(properties, name) for name in names)
     if ident is None and name is None:
@@ -208,7 +208,7 @@ def _change_key(fact: Change) -> tuple[str, ...]:
 
 
 def _merged_change(change: Change, other: Change) -> Change:
-    return replace(min(change, other, key=_rank), thing=merged_things(change.thing, other.thing))
+    return replace(min(change, other, key=_rank), thing=merged_references(change.thing, other.thing))
 
 
 def _rank(fact: Change) -> tuple[str, ...]:

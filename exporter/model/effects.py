@@ -26,7 +26,7 @@ from exporter.system.cache import Recent
 
 CREATES: Final = ("CREATE", "REPLACE")
 """Operations after which nothing of a former object remains."""
-DROPS: Final = ("DROP", "UNDROP")
+DROP_OR_UNDROP: Final = ("DROP", "UNDROP")
 """Operations that remove an object and restore it."""
 HOLDERS: Final = ("stage", "stream", "table", "view")
 """Kinds of objects that hold data or show it."""

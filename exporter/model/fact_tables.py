@@ -13,7 +13,16 @@ from msgspec.structs import asdict, astuple, fields
 
 from exporter.input.query_history import HISTORY_COLUMNS, History
 from exporter.input.times import iso_micros
-from exporter.model.facts import TEXTS, Change, Column, Derivation, PolicyReference, QueryFacts, Setting, Thing
+from exporter.model.facts import (
+    TEXTS,
+    Change,
+    Column,
+    Derivation,
+    ObjectReference,
+    PolicyReference,
+    QueryFacts,
+    Setting,
+)
 from exporter.model.identifiers import canonical_name
 from exporter.model.object_state import ATTRIBUTES, ObjectHistory, Profile
 
@@ -178,7 +187,7 @@ _OF_OBJECT: Final = tuple(_fields(_OBJECT))
 """The columns of an object: the fields of a thing, in the same order."""
 
 
-def _object(thing: Thing) -> Fact:
+def _object(thing: ObjectReference) -> Fact:
     return dict(zip(_OF_OBJECT, astuple(thing), strict=True))
 
 

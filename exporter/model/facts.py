@@ -25,9 +25,9 @@ from msgspec import Struct
 from exporter.input.query_history import NO_HISTORY, History
 
 
-class Thing(Struct, array_like=True, frozen=True, order=True, gc=False):
-    """An object as a row names it. ``domain`` is in upper case, ``object_id`` is digits, ``account`` is the row's
-    accountName for an object of another account.
+class ObjectReference(Struct, array_like=True, frozen=True, order=True, gc=False):
+    """What a row says where it names an object. ``domain`` is in upper case, ``object_id`` is digits, ``account`` is
+    the row's accountName for an object of another account.
     """
 
     key: str
@@ -53,14 +53,14 @@ class Access(Struct, array_like=True, frozen=True, gc=False):
     """An object read. ``access``: DIRECT, BASE, PROVIDER_BASE; columns by name (view, direct_objects_accessed)."""
 
     access: str
-    thing: Thing
+    thing: ObjectReference
     columns: tuple[Column, ...] = ()
 
 
 class Write(Struct, array_like=True, frozen=True, gc=False):
     """An object written, with its columns that were written (view, objects_modified)."""
 
-    thing: Thing
+    thing: ObjectReference
     columns: tuple[Column, ...] = ()
 
 
@@ -73,7 +73,7 @@ class Derivation(Struct, array_like=True, frozen=True, gc=False):
     target_name: str | None
     target_column: str
     source_type: str
-    source: Thing
+    source: ObjectReference
     source_column: str | None
 
 
@@ -82,7 +82,7 @@ class PolicyReference(Struct, array_like=True, frozen=True, gc=False):
     ROW_ACCESS_POLICY, or another (view, policies_referenced). ``provider``: it is a policy of the data's provider.
     """
 
-    protected: Thing
+    protected: ObjectReference
     column_name: str | None
     column_id: str | None
     policy_key: str
@@ -95,9 +95,9 @@ class PolicyReference(Struct, array_like=True, frozen=True, gc=False):
 class Join(Struct, array_like=True, frozen=True, gc=False):
     """A join between two objects that a query read (guide, "Joins"). ``left``: the one that lists the other."""
 
-    left: Thing
+    left: ObjectReference
     join_type: str | None
-    right: Thing
+    right: ObjectReference
 
 
 class Setting(Struct, array_like=True, frozen=True, gc=False):
@@ -129,9 +129,9 @@ class Grant(Struct, array_like=True, frozen=True, gc=False):
     """
 
     privilege: str | None
-    thing: Thing
+    thing: ObjectReference
     on_all: str | None
-    grantee: Thing | None
+    grantee: ObjectReference | None
     is_revoked: bool
 
 
@@ -143,7 +143,7 @@ class Change(Struct, array_like=True, frozen=True, gc=False):
     """
 
     change_key: str
-    thing: Thing
+    thing: ObjectReference
     operation: str
     new_name: str | None = None
     swap_key: str | None = None
@@ -187,7 +187,7 @@ class Content(Struct, array_like=True, frozen=True, gc=False):
     agents: tuple[Agent, ...] = ()
     incomplete: tuple[str, ...] = ()
     truncates: bool = False
-    also_named: tuple[Thing, ...] = ()
+    also_named: tuple[ObjectReference, ...] = ()
 
 
 class QueryFacts(Struct, array_like=True, frozen=True, gc=False):

@@ -16,9 +16,9 @@ import msgspec
 from msgspec import Raw
 
 from exporter.input.properties import MEMBERS_OF_GRANT, Properties, as_text, member_of_grant
-from exporter.model.facts import Grant, Thing
+from exporter.model.facts import Grant, ObjectReference
 from exporter.model.identifiers import TRUNCATED, is_qualified, normal_domain, segment, usable_id
-from exporter.model.objects import containers, known_text, thing_of
+from exporter.model.objects import containers, known_text, reference_of
 
 GRANTED: Final = "granted/"
 """Prefix of the property name under which a grant is kept among the settings of an object."""
@@ -48,7 +48,7 @@ _parts: Final = re.compile(
 ).fullmatch
 
 
-def grants(changed: Thing, properties: Properties) -> tuple[Grant, ...]:
+def grants(changed: ObjectReference, properties: Properties) -> tuple[Grant, ...]:
     """What a change of this object grants and revokes, once each, sorted. A grant without an object or grantee is left
     out; its JSON stays in the settings.
     """
@@ -56,7 +56,7 @@ def grants(changed: Thing, properties: Properties) -> tuple[Grant, ...]:
     return tuple(sorted(found, key=lambda grant: (not grant.is_revoked, grant_path(grant))))
 
 
-def setting_of_grant(grant: Grant, changed: Thing) -> tuple[str, str]:
+def setting_of_grant(grant: Grant, changed: ObjectReference) -> tuple[str, str]:
     """A grant as a setting of the changed object: property name, and element (the key of the other object). It holds
     until the same setting occurs again, or until one of the two objects is dropped.
     """
@@ -145,7 +145,7 @@ def are_cut(properties: Properties) -> bool:
     return any(_SENTINEL in text or any(map(_is_object_cut, json_grants(text))) for text in texts)
 
 
-def unknown_forms(changed: Thing, operation: str, properties: Properties) -> Iterator[str]:
+def unknown_forms(changed: ObjectReference, operation: str, properties: Properties) -> Iterator[str]:
     """The paths of what is not understood in grants and accounts, and of what a GRANT or REVOKE lacks. What Snowflake
     cut is left out.
     """
@@ -170,7 +170,7 @@ def _says_what(properties: Properties) -> bool:
     return any(properties.atoms.get(name) not in {None, "", "{}", "[]"} for name in (*_OF_GRANTS, *_ACCOUNTS))
 
 
-def _is_understood(changed: Thing, raws: dict[str, Raw]) -> bool:
+def _is_understood(changed: ObjectReference, raws: dict[str, Raw]) -> bool:
     is_cut = _is_object_cut(raws) or any(_SENTINEL in bytes(raw).decode() for raw in raws.values())
     return is_cut or (any(_of_one(changed, raws, is_revoked=False)) and not _lacks_text(raws))
 
@@ -225,13 +225,13 @@ def _names(raw: Raw | None) -> list[str]:
 # --- privileges and roles ---------------------------------------------------------------------------------------------
 
 
-def _grants(changed: Thing, properties: Properties) -> Iterator[Grant]:
+def _grants(changed: ObjectReference, properties: Properties) -> Iterator[Grant]:
     for name in _OF_GRANTS:
         for json_grant in json_grants(properties.atoms.get(name) or ""):
             yield from _of_one(changed, json_grant, is_revoked=name == "revoke")
 
 
-def _of_one(changed: Thing, raws: dict[str, Raw], *, is_revoked: bool) -> Iterator[Grant]:
+def _of_one(changed: ObjectReference, raws: dict[str, Raw], *, is_revoked: bool) -> Iterator[Grant]:
     thing, on_all = _securable(raws)
     is_cut = thing is None and _is_object_cut(raws)
     roles = [role for role in map(_role, _names(raws.get("ROLES"))) if role is not None]
@@ -246,7 +246,7 @@ def _of_one(changed: Thing, raws: dict[str, Raw], *, is_revoked: bool) -> Iterat
     yield from (Grant(privilege, on, on_all, to, is_revoked) for on, to in pairs for privilege in privileges)
 
 
-def _securable(raws: dict[str, Raw]) -> tuple[Thing | None, str | None]:
+def _securable(raws: dict[str, Raw]) -> tuple[ObjectReference | None, str | None]:
     """The object on which a privilege is granted and None; or a schema or database, and the domain of all objects in it
     on which it is granted.
     """
@@ -257,11 +257,11 @@ def _securable(raws: dict[str, Raw]) -> tuple[Thing | None, str | None]:
         return as_text(raw) if raw is not None and is_text else None
 
     domain = field("DOMAIN")
-    thing = thing_of(domain, field("ID"), field("NAME"))
+    thing = reference_of(domain, field("ID"), field("NAME"))
     if thing is not None:
         return thing, None
     kind = None if _is_object_cut(raws) else normal_domain(domain)
-    return (None, None) if kind is None else (thing_of(field("SCOPE_DOMAIN"), None, field("SCOPE")), kind)
+    return (None, None) if kind is None else (reference_of(field("SCOPE_DOMAIN"), None, field("SCOPE")), kind)
 
 
 def _is_object_cut(raws: dict[str, Raw]) -> bool:
@@ -270,15 +270,15 @@ def _is_object_cut(raws: dict[str, Raw]) -> bool:
     return given.get("SECURABLE_OBJECT_ID") in {"-1", TRUNCATED} or given.get("SECURABLE_OBJECT_NAME") == TRUNCATED
 
 
-def _role(name: str) -> Thing | None:
+def _role(name: str) -> ObjectReference | None:
     """A role of the account; a qualified name is a database role."""
-    return thing_of("DATABASE ROLE" if is_qualified(name) else "ROLE", None, name)
+    return reference_of("DATABASE ROLE" if is_qualified(name) else "ROLE", None, name)
 
 
 # --- accounts that a share is open to ---------------------------------------------------------------------------------
 
 
-def _to_accounts(changed: Thing, properties: Properties) -> Iterator[Grant]:
+def _to_accounts(changed: ObjectReference, properties: Properties) -> Iterator[Grant]:
     """The accounts added to and removed from a share. ``accountsToSet`` first removes all accounts, unless some of its
     accounts are not known: any account can be one of them.
     """
@@ -304,7 +304,7 @@ def _listed(text: str) -> list[str | None]:
         return [None]
 
 
-def _account(text: str | None) -> Thing | None:
+def _account(text: str | None) -> ObjectReference | None:
     """The account that a text names; None if it names none, or several with commas, or Snowflake cut it."""
     are_several = text is not None and "," in _quoted.sub("", text)
-    return None if are_several else thing_of("ACCOUNT", None, text)
+    return None if are_several else reference_of("ACCOUNT", None, text)

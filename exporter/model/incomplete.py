@@ -59,7 +59,7 @@ from exporter.model.identifiers import (
     uncut,
     usable_id,
 )
-from exporter.model.objects import ARRAYS, NamingElement, known_text, named_elements, sources, thing_of
+from exporter.model.objects import ARRAYS, NamingElement, known_text, named_elements, reference_of, sources
 from exporter.system.cache import CONTENTS
 
 Objects = Sequence[ReadDocument | WrittenDocument | GuardedDocument | None] | None
@@ -173,7 +173,7 @@ def _may_change_more(change: ChangeDocument, properties: str | None) -> bool:
 
 
 def _unknown_forms(change: ChangeDocument, properties: Properties) -> Iterator[str]:
-    thing = thing_of(change.object_domain, change.object_id, change.object_name, change.argument_signature)
+    thing = reference_of(change.object_domain, change.object_id, change.object_name, change.argument_signature)
     return iter(()) if thing is None else unknown_forms(thing, _operation(change), properties)
 
 

@@ -34,7 +34,7 @@ from exporter.input.row import (
     WrittenDocument,
     text,
 )
-from exporter.model.facts import Column, Thing
+from exporter.model.facts import Column, ObjectReference
 from exporter.model.identifiers import (
     canonical_name,
     id_as_name,
@@ -98,7 +98,7 @@ def known_text(value: Text) -> str | None:
 
 
 @lru_cache(maxsize=20_000, typed=True)
-def thing_of(  # noqa: PLR0913, PLR0917 - an object's fields, together the key of the cache
+def reference_of(  # noqa: PLR0913, PLR0917 - an object's fields, together the key of the cache
     domain: Text,
     object_id: Text,
     name: Text,
@@ -107,8 +107,8 @@ def thing_of(  # noqa: PLR0913, PLR0917 - an object's fields, together the key o
     stage_kind: Text = None,
     location: Text = None,
     account: Text = None,
-) -> Thing | None:
-    """The thing that the fields of a row describe; None if they identify nothing."""
+) -> ObjectReference | None:
+    """The object that the fields of a row describe; None if they identify nothing."""
     ident, normal = text(object_id), normal_domain(text(domain))
     own_name, arguments = known_text(name), known_text(signature)
     own_location, own_stage = known_text(location), known_text(stage_kind)
@@ -117,7 +117,7 @@ def thing_of(  # noqa: PLR0913, PLR0917 - an object's fields, together the key o
     key = object_key(kind, number, own_name or of_id, arguments, own_location)
     if key is None:
         return None
-    return Thing(
+    return ObjectReference(
         key,
         kind,
         domain=normal,
@@ -140,26 +140,26 @@ def key_of(domain: Text, object_id: Text, name: Text) -> str | None:
 _named_by: Final = attrgetter("object_domain", "object_id", "object_name", "argument_signature", "data_type")
 
 
-def objects_of_array(elements: Iterable[Element | None] | None) -> Iterator[tuple[Element, Thing]]:
-    """The objects of an array, each with its thing. An element with several ``locations`` gives several objects. An
+def objects_of_array(elements: Iterable[Element | None] | None) -> Iterator[tuple[Element, ObjectReference]]:
+    """The objects of an array, each with its reference. An element with several ``locations`` gives several objects. An
     element that identifies nothing is left out.
     """
     for element in elements or ():
         if element is not None:
             for place in element.locations or (element.location,):
-                thing = thing_of(*_named_by(element), element.stage_kind, place, element.account_name)
+                thing = reference_of(*_named_by(element), element.stage_kind, place, element.account_name)
                 if thing is not None:
                     yield element, thing
 
 
-def source(document: SourceDocument) -> Thing | None:
+def source(document: SourceDocument) -> ObjectReference | None:
     """The object whose column is the source, or the function or procedure that is the source itself."""
-    return thing_of(*_named_by(document), None, None, document.account_name)
+    return reference_of(*_named_by(document), None, None, document.account_name)
 
 
-def partner(document: JoinedDocument) -> Thing | None:
+def partner(document: JoinedDocument) -> ObjectReference | None:
     """The other side of a join."""
-    return thing_of(*_named_by(document), None, document.location, document.account_name)
+    return reference_of(*_named_by(document), None, document.location, document.account_name)
 
 
 def column_id(given: Text) -> str | None:
@@ -192,12 +192,12 @@ def _column_rank(column: Column) -> tuple[str, str]:
     return column.name, column.column_id or ""
 
 
-def merged_things(thing: Thing, other: Thing) -> Thing:
-    """Two descriptions of the same thing as one."""
+def merged_references(thing: ObjectReference, other: ObjectReference) -> ObjectReference:
+    """Two references to the same object as one."""
     if thing is other:
         return thing
     first = min(thing, other, key=_kind_rank)
-    return Thing(
+    return ObjectReference(
         first.key,
         first.kind,
         first.domain,
@@ -211,7 +211,7 @@ def merged_things(thing: Thing, other: Thing) -> Thing:
     )
 
 
-def _kind_rank(thing: Thing) -> tuple[str, bool, str]:
+def _kind_rank(thing: ObjectReference) -> tuple[str, bool, str]:
     return thing.kind, thing.domain is None, thing.domain or ""
 
 
@@ -229,8 +229,8 @@ def merged_facts(fact: Fact, other: Fact) -> Fact:
 
 
 def _of_both(value: Any, other: Any) -> Any:
-    if isinstance(value, Thing):
-        return merged_things(value, other)
+    if isinstance(value, ObjectReference):
+        return merged_references(value, other)
     if isinstance(value, tuple):
         return tuple(sorted({*value, *other}, key=_column_rank))
     return least_text(value, other)
@@ -259,7 +259,7 @@ _OF_DATABASES: Final = ("schema", "database-role")
 
 
 @lru_cache(maxsize=20_000)
-def containers(kind: str, name: str, of_account: str = "") -> tuple[Thing, ...]:
+def containers(kind: str, name: str, of_account: str = "") -> tuple[ObjectReference, ...]:
     """The schema and the database of an object, in this order, derived from its name. Empty if the name is not fully
     qualified, or if objects of this kind are in no schema. ``of_account``: what the key of an object of another account
     ends in (:func:`exporter.model.other_accounts.account_in`).
@@ -269,12 +269,12 @@ def containers(kind: str, name: str, of_account: str = "") -> tuple[Thing, ...]:
         return ()
     names = (".".join(parts[:count]) for count in range(len(parts) - 1, 0, -1))
     things = (
-        thing_of("SCHEMA" if len(parts_of(name)) > 1 else "DATABASE", None, canonical_name(name)) for name in names
+        reference_of("SCHEMA" if len(parts_of(name)) > 1 else "DATABASE", None, canonical_name(name)) for name in names
     )
     return tuple(replace(thing, key=f"{thing.key}{of_account}") for thing in things if thing is not None)
 
 
-def runs_in(history: History) -> Iterator[Thing]:
+def runs_in(history: History) -> Iterator[ObjectReference]:
     """The role and the warehouse of a query, as far as QUERY_HISTORY gives them."""
     for thing in (role_of(history.role_name, history.role_type), warehouse_of(history.warehouse_name)):
         if thing is not None:
@@ -282,14 +282,14 @@ def runs_in(history: History) -> Iterator[Thing]:
 
 
 @lru_cache(maxsize=1_000)
-def role_of(name: str | None, kind: str | None) -> Thing | None:
+def role_of(name: str | None, kind: str | None) -> ObjectReference | None:
     """The role of a query; None without a name. ``kind``: role_type, which distinguishes account roles from others."""
     known = known_name(name)
-    return None if known is None else thing_of(normal_domain(kind) or "ROLE", None, stored_as(known))
+    return None if known is None else reference_of(normal_domain(kind) or "ROLE", None, stored_as(known))
 
 
 @lru_cache(maxsize=1_000)
-def warehouse_of(name: str | None) -> Thing | None:
+def warehouse_of(name: str | None) -> ObjectReference | None:
     """The warehouse that a query ran on; None without a name."""
     known = known_name(name)
-    return None if known is None else thing_of("WAREHOUSE", None, stored_as(known))
+    return None if known is None else reference_of("WAREHOUSE", None, stored_as(known))

@@ -14,7 +14,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from exporter.model.facts import Access, Content, Derivation, Join, PolicyReference, Thing
+from exporter.model.facts import Access, Content, Derivation, Join, ObjectReference, PolicyReference
 from exporter.model.identifiers import LOCATION_KIND, segment
 
 _PROVIDER: Final = "provider"
@@ -51,7 +51,7 @@ def with_accounts(content: Content, own: str) -> Content:
             for named in _spelled(thing):
                 known.pop(named, None)
 
-    def placed(thing: Thing, *, by_provider: bool = False) -> Thing:
+    def placed(thing: ObjectReference, *, by_provider: bool = False) -> ObjectReference:
         is_said = thing.account is not None or by_provider
         account = _account(thing, own, by_provider=by_provider) if is_said else known.get((thing.key, thing.name))
         return thing if account is None else replace(thing, key=_key(thing.key, account))
@@ -80,12 +80,12 @@ def with_accounts(content: Content, own: str) -> Content:
     )
 
 
-def _spelled(thing: Thing) -> tuple[tuple[str, str | None], ...]:
+def _spelled(thing: ObjectReference) -> tuple[tuple[str, str | None], ...]:
     """The key with the name that a row gives, and alone."""
     return (thing.key, thing.name), (thing.key, None)
 
 
-def _named(content: Content) -> Iterator[Thing]:
+def _named(content: Content) -> Iterator[ObjectReference]:
     """The things in the arrays of a row that are no provider's."""
     return chain(
         (one.thing for one in content.accesses if one.access != _PROVIDER_BASE),
@@ -95,7 +95,7 @@ def _named(content: Content) -> Iterator[Thing]:
     )
 
 
-def _account(thing: Thing, own: str, *, by_provider: bool = False) -> str | None:
+def _account(thing: ObjectReference, own: str, *, by_provider: bool = False) -> str | None:
     """The account of a thing that is of another one, in capitals, as Snowflake stores it; None for one of the row's
     own.
     """

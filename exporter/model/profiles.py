@@ -15,8 +15,8 @@ from typing import Final, NamedTuple, TypeVar
 from msgspec import Struct, field
 
 from exporter.model.clones import Remade, remade
-from exporter.model.effects import CREATES, DROPS, effects, is_rename, key_after_rename
-from exporter.model.facts import Change, Content, QueryFacts, Setting, Thing
+from exporter.model.effects import CREATES, DROP_OR_UNDROP, effects, is_rename, key_after_rename
+from exporter.model.facts import Change, Content, ObjectReference, QueryFacts, Setting
 from exporter.model.grants import setting_of_grant
 from exporter.model.identifiers import ROUTINE_KINDS, known_name
 from exporter.model.object_state import ATTRIBUTES, CUT_NAME, ContainerEvent, NameAndAccount, Profile, SeenNames
@@ -67,7 +67,7 @@ class ContentAttributes(NamedTuple):
 
     of_objects: dict[str, Attributes]
     names: dict[str, SeenNames]
-    containers: tuple[Thing, ...]
+    containers: tuple[ObjectReference, ...]
 
 
 def attributes_of(content: Content) -> ContentAttributes:
@@ -114,7 +114,7 @@ def _add_change(change: Change, attributes: Attributes) -> None:
     attributes.changes = True
     if change.operation in CREATES and change.thing.object_id and change.thing.kind not in ROUTINE_KINDS:
         attributes.takes = _with(attributes.takes, change.thing.name)
-    if change.operation in DROPS or (change.operation == "REPLACE" and _is_element(change.thing.kind)):
+    if change.operation in DROP_OR_UNDROP or (change.operation == "REPLACE" and _is_element(change.thing.kind)):
         attributes.drops = _with(attributes.drops, change.operation)
     _add_new_names(change, attributes)
     for grant in change.grants:
@@ -129,7 +129,7 @@ def _is_element(kind: str) -> bool:
     return kind == "tag" or kind.endswith("policy")
 
 
-def _containers(names: Mapping[str, SeenNames]) -> tuple[Thing, ...]:
+def _containers(names: Mapping[str, SeenNames]) -> tuple[ObjectReference, ...]:
     every = ((key, name) for key, seen in names.items() for _, name in seen)
     found = (containers(key.split("/", 1)[0], name, account_in(key)) for key, name in every)
     return tuple(dict.fromkeys(chain.from_iterable(found)))
@@ -139,31 +139,31 @@ def _names(attributes: Attributes) -> SeenNames:
     return tuple(sorted([(int(name in attributes.given), name) for name in {*attributes.names, *attributes.given}]))
 
 
-def _only_named(content: Content) -> Iterator[Thing]:
+def _only_named(content: Content) -> Iterator[ObjectReference]:
     """The objects that are only named: policies, tags, partners of a SWAP, sources of a CLONE, objects of grants."""
     for policy in content.policies:
-        yield _thing(policy.policy_key, policy.policy_kind.replace("_", " "), policy.policy_id, policy.policy_name)
+        yield _reference(policy.policy_key, policy.policy_kind.replace("_", " "), policy.policy_id, policy.policy_name)
     for change in content.changes:
         renamed = key_after_rename(change)
         if renamed is not None:
-            yield _thing(renamed, change.thing.domain, None, change.new_name)
+            yield _reference(renamed, change.thing.domain, None, change.new_name)
         if change.swap_key is not None:
-            yield _thing(change.swap_key, change.swap_domain, change.swap_id, change.swap_name)
+            yield _reference(change.swap_key, change.swap_domain, change.swap_id, change.swap_name)
         if change.source_key is not None:
-            yield _thing(change.source_key, change.source_domain, change.source_id, change.source_name)
+            yield _reference(change.source_key, change.source_domain, change.source_id, change.source_name)
         for grant in change.grants:
             yield from (thing for thing in (grant.thing, grant.grantee) if thing is not None and thing != change.thing)
         for setting in change.settings:
             if setting.element_key is not None:
                 domain = setting.element_key.split("/", 1)[0].replace("-", " ").upper()
-                yield _thing(setting.element_key, domain, setting.element_id, known_name(setting.name_of_element()))
+                yield _reference(setting.element_key, domain, setting.element_id, known_name(setting.name_of_element()))
 
 
-def _thing(key: str, domain: str | None, object_id: str | None, name: str | None) -> Thing:
-    return Thing(key, key.split("/", 1)[0], domain, object_id, name)
+def _reference(key: str, domain: str | None, object_id: str | None, name: str | None) -> ObjectReference:
+    return ObjectReference(key, key.split("/", 1)[0], domain, object_id, name)
 
 
-def _describe(attributes: Attributes, thing: Thing) -> None:
+def _describe(attributes: Attributes, thing: ObjectReference) -> None:
     attributes.object_id = thing.object_id or attributes.object_id
     attributes.names = _with(attributes.names, thing.name)
     attributes.seen_as = _with(attributes.seen_as, (thing.name, thing.account))

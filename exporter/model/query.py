@@ -23,7 +23,17 @@ from exporter.input.row import AgentDocument, ChangeDocument, Document, Row, dec
 from exporter.input.times import iso_micros
 from exporter.model.accesses import accesses, derivations, joins, policies
 from exporter.model.ddl import change_of, changes_once, properties_of
-from exporter.model.facts import TEXTS, Agent, Change, Content, Derivation, PolicyReference, QueryFacts, Thing, Write
+from exporter.model.facts import (
+    TEXTS,
+    Agent,
+    Change,
+    Content,
+    Derivation,
+    ObjectReference,
+    PolicyReference,
+    QueryFacts,
+    Write,
+)
 from exporter.model.identifiers import TRUNCATED, parts_of, stored_as, uncut
 from exporter.model.incomplete import cut_columns, incomplete
 from exporter.model.objects import (
@@ -31,7 +41,7 @@ from exporter.model.objects import (
     known_columns,
     known_text,
     least_text,
-    merged_things,
+    merged_references,
     objects_of_array,
     unique_by_key,
 )
@@ -125,24 +135,24 @@ def merged_contents(contents: Sequence[Content]) -> Content:
     return replace(whole, also_named=tuple(sorted(further[name] for name in further.keys() - kept)))
 
 
-def _further_names(contents: Iterable[Content]) -> dict[tuple[str, str], Thing]:
+def _further_names(contents: Iterable[Content]) -> dict[tuple[str, str], ObjectReference]:
     """The things that have several names here, by key and name, each with nothing but these."""
     first: dict[str, str] = {}
-    further: dict[tuple[str, str], Thing] = {}
+    further: dict[tuple[str, str], ObjectReference] = {}
     for thing in chain.from_iterable(map(_named_things, contents)):
         name = thing.name
         if name is not None and first.setdefault(thing.key, name) != name:
             for each in (first[thing.key], name):
-                further[thing.key, each] = Thing(thing.key, thing.kind, object_id=thing.object_id, name=each)
+                further[thing.key, each] = ObjectReference(thing.key, thing.kind, object_id=thing.object_id, name=each)
     return further
 
 
-def _named_things(content: Content) -> Iterator[Thing]:
+def _named_things(content: Content) -> Iterator[ObjectReference]:
     """The objects that the rows list, and the policies that were enforced."""
     yield from objects(content)
     for policy in content.policies:
         kind = policy.policy_key.partition("/")[0]
-        yield Thing(policy.policy_key, kind, object_id=policy.policy_id, name=policy.policy_name)
+        yield ObjectReference(policy.policy_key, kind, object_id=policy.policy_id, name=policy.policy_name)
 
 
 def _key_of_derivation(fact: Derivation) -> tuple[str, ...]:
@@ -157,7 +167,7 @@ def _agents_rank(agents: tuple[Agent, ...]) -> list[tuple[str, str, str]]:
     return [(agent.agent_type or "", agent.agent_id or "", agent.agent_name or "") for agent in agents]
 
 
-def objects(content: Content) -> Iterator[Thing]:
+def objects(content: Content) -> Iterator[ObjectReference]:
     """The objects that the rows list, as each place describes them."""
     yield from (access.thing for access in content.accesses)
     yield from (write.thing for write in content.writes)
@@ -176,12 +186,12 @@ def _completed(content: Content) -> Content:
     leave out the name of an object that has an id, and sources of columns and DDL changes have no account. What one
     place leaves out, the others give; otherwise one object would be two datasets of one event.
     """
-    known: dict[str, Thing] = {}
+    known: dict[str, ObjectReference] = {}
     differ = False
     for thing in objects(content):
         other = known.setdefault(thing.key, thing)
         if other is not thing and other != thing:
-            known[thing.key] = merged_things(other, thing)
+            known[thing.key] = merged_references(other, thing)
             differ = True
     rules: dict[str, str | None] = {}
     for policy in content.policies:
@@ -191,7 +201,11 @@ def _completed(content: Content) -> Content:
 
     def whole(fact: Fact) -> Fact:
         fields = {name: getattr(fact, name) for name in fact.__struct_fields__}
-        given = {name: _filled(thing, known[thing.key]) for name, thing in fields.items() if isinstance(thing, Thing)}
+        given = {
+            name: _filled(thing, known[thing.key])
+            for name, thing in fields.items()
+            if isinstance(thing, ObjectReference)
+        }
         return replace(fact, **given)
 
     def target(derivation: Derivation) -> str | None:
@@ -211,7 +225,7 @@ def _completed(content: Content) -> Content:
     )
 
 
-def _filled(thing: Thing, known: Thing) -> Thing:
+def _filled(thing: ObjectReference, known: ObjectReference) -> ObjectReference:
     """The thing with the fields of ``known`` that it leaves out and that say which object it is."""
     given = {name: getattr(known, name) for name in _IDENTITY if getattr(thing, name) is None}
     return replace(thing, **given) if any(one is not None for one in given.values()) else thing

@@ -29,7 +29,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from exporter.input.row import ChangeDocument, Document, ReadDocument, SourceDocument, WrittenDocument, text
-from exporter.model.facts import Content, Derivation, Thing
+from exporter.model.facts import Content, Derivation, ObjectReference
 from exporter.model.identifiers import (
     READ_AS_STREAM,
     ROUTINE_KINDS,
@@ -85,7 +85,7 @@ def _system_view(element: NamingElement) -> str | None:
     return system_view(name) if kind_of(normal_domain(text(element.object_domain))) in READ_AS_STREAM else None
 
 
-def _stream_of(columns: set[str], streams: dict[Thing, set[str]] | None) -> Thing | None:
+def _stream_of(columns: set[str], streams: dict[ObjectReference, set[str]] | None) -> ObjectReference | None:
     """The stream of a system view with these columns. Of several streams, the only one with all of these columns: a
     row lists the columns of an object that the query read. None if that does not decide.
     """
@@ -99,11 +99,11 @@ def _stream_of(columns: set[str], streams: dict[Thing, set[str]] | None) -> Thin
     return possible[0] if len(possible) == 1 else None
 
 
-def _streams(document: Document) -> dict[Thing, set[str]] | None:
+def _streams(document: Document) -> dict[ObjectReference, set[str]] | None:
     """The streams that the row reads, with the columns that it lists. None if an element of the row is unknown
     (truncated, or removed by a filter), because it may be a further stream.
     """
-    streams: dict[str, tuple[Thing, set[str]]] = {}
+    streams: dict[str, tuple[ObjectReference, set[str]]] = {}
     for direct_document in document.direct or ():
         things = [] if direct_document is None else [thing for _, thing in objects_of_array([direct_document])]
         if not things and (direct_document is None or _system_view(direct_document) is None):
@@ -196,16 +196,16 @@ def _sorted(pairs: dict[Pair, str | None]) -> tuple[tuple[Pair, str | None], ...
     return tuple(sorted(pairs.items(), key=lambda pair: tuple(text or "" for text in pair[0])))
 
 
-def _is_data(thing: Thing) -> bool:
+def _is_data(thing: ObjectReference) -> bool:
     return thing.kind not in ROUTINE_KINDS
 
 
-def _is_shared_view(thing: Thing) -> bool:
+def _is_shared_view(thing: ObjectReference) -> bool:
     """Whether a base object is a view that another account shares: it has no id in this account."""
     return thing.kind == "view" and thing.object_id is None
 
 
-def _read_directly(content: Content) -> Iterator[Thing]:
+def _read_directly(content: Content) -> Iterator[ObjectReference]:
     """What the query reads itself: also sources of columns and partners of joins that are not listed as read."""
     yield from (access.thing for access in content.accesses if access.access == "DIRECT")
     yield from (derivation.source for derivation in content.derivations if derivation.source_type == "DIRECT")

@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from exporter.input.times import iso_micros
-from exporter.model.facts import Change, QueryFacts, Thing
+from exporter.model.facts import Change, ObjectReference, QueryFacts
 from exporter.model.identifiers import canonical_name
 from exporter.model.object_state import ATTRIBUTES, NEVER, Comment, LastChange, Profile
 from exporter.model.other_accounts import account_in
@@ -87,9 +87,10 @@ class NameSpelling(Struct, frozen=True, gc=False):
     is_seen: bool
 
 
-def spellings(profile: Profile, thing: Thing, settings: OpenLineageSettings) -> list[NameSpelling]:
-    """Every combination of name and account under which rows may show the object. ``thing``: of :func:`as_thing`. What
-    gives no account for an object of another one is in that account, so that it is no dataset of the row's own.
+def spellings(profile: Profile, thing: ObjectReference, settings: OpenLineageSettings) -> list[NameSpelling]:
+    """Every combination of name and account under which rows may show the object. ``thing``: of
+    :func:`as_reference`. What gives no account for an object of another one is in that account, so that it is no
+    dataset of the row's own.
     """
     spelled: list[NameSpelling] = []
     known = sorted(profile.accounts)
@@ -120,12 +121,12 @@ def _whole_name(name: str | None, profile: Profile) -> str | None:
     return new if old is None else qualified(new, canonical_name(old))
 
 
-def as_thing(profile: Profile) -> Thing:
+def as_reference(profile: Profile) -> ObjectReference:
     """The object as its datasets describe it. Of several domains the most exact is taken, which is the first in
     alphabetical order (DYNAMIC TABLE before TABLE).
     """
     first = {name: min(getattr(profile, values), default=None) for name, values in ATTRIBUTES.items()}
-    return Thing(profile.key, profile.kind, object_id=profile.object_id, **first)
+    return ObjectReference(profile.key, profile.kind, object_id=profile.object_id, **first)
 
 
 _NO_CHANGE: Final = LastChange(NEVER, "", "", "")
@@ -162,7 +163,7 @@ class DatasetProfile(Struct, gc=False, rename={"renamed_away": "left", "last_cha
     is_dataset: bool
     is_seen: bool = False
     columns: set[str] = field(default_factory=set)
-    things: dict[str, Thing] = field(default_factory=dict)
+    things: dict[str, ObjectReference] = field(default_factory=dict)
     renamed_away: dict[str, bool] = field(default_factory=dict)
     last_change: tuple[int, str, str, str, str] = _NO_DATASET_CHANGE
     is_shown: bool = False
@@ -215,7 +216,7 @@ class DatasetProfile(Struct, gc=False, rename={"renamed_away": "left", "last_cha
 
 def profiles_of(profile: Profile, settings: OpenLineageSettings) -> dict[DatasetKey, DatasetProfile]:
     """What an object gives for each dataset that it is under one of its spellings, by the dataset's key."""
-    thing, spelled = as_thing(profile), dict[DatasetKey, list[NameSpelling]]()
+    thing, spelled = as_reference(profile), dict[DatasetKey, list[NameSpelling]]()
     of_name: dict[str | None, DatasetName] = {}
     for spelling in spellings(profile, thing, settings):
         spelled.setdefault(spelling.dataset, []).append(spelling)

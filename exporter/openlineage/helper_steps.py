@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from exporter.model.answers import Dataset
 from exporter.model.effects import effects
-from exporter.model.facts import Content, QueryFacts, Thing
+from exporter.model.facts import Content, ObjectReference, QueryFacts
 from exporter.openlineage.helpers import (
     DAY,
     KINDS,
@@ -116,14 +116,14 @@ def step_of(
     return _Query(facts, datasets, settings, uses, found).step()
 
 
-def _read_things(content: Content) -> list[Thing]:
+def _read_things(content: Content) -> list[ObjectReference]:
     return [
         *(access.thing for access in content.accesses),
         *(derivation.source for derivation in content.derivations),
     ]
 
 
-def _changed_things(content: Content) -> list[Thing]:
+def _changed_things(content: Content) -> list[ObjectReference]:
     return [*(write.thing for write in content.writes), *(change.thing for change in content.changes)]
 
 
@@ -142,13 +142,13 @@ class _Query:
     datasets: Datasets
     settings: OpenLineageSettings
     uses: DatasetUses
-    found: dict[str, Thing]
+    found: dict[str, ObjectReference]
 
     def __post_init__(self) -> None:
         self.reads = _read_things(self.facts.content)
         self.several = {*self._shared(self.reads), *self._shared(_changed_things(self.facts.content))}
 
-    def _shared(self, things: list[Thing]) -> Iterator[Ref]:
+    def _shared(self, things: list[ObjectReference]) -> Iterator[Ref]:
         """The objects of which the query reads, or writes, several under one name: it cannot be known which is which.
         CREATE OR REPLACE of a table from itself reads one and writes the other.
         """
@@ -177,10 +177,10 @@ class _Query:
         )
         return made, sorted(set(self._marks(made)))
 
-    def _ref(self, thing: Thing) -> Ref:
+    def _ref(self, thing: ObjectReference) -> Ref:
         return (*_identity(dataset_of(thing, self.datasets)), thing.key)
 
-    def _known(self, things: Iterable[Thing]) -> list[Ref]:
+    def _known(self, things: Iterable[ObjectReference]) -> list[Ref]:
         """The helpers among the things, one for each name: a row may give the id in one place and not in another."""
         refs = sorted({self._ref(thing) for thing in things if thing.key in self.found} - self.several)
         with_id = {ref[:2] for ref in refs if has_id(ref)}

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from exporter.input.properties import COLUMNS, is_of_source, read
 from exporter.model.answers import Dataset, HelperSigns, HelperWindow
 from exporter.model.effects import CREATES
-from exporter.model.facts import Change, Content, QueryFacts, Thing
+from exporter.model.facts import Change, Content, ObjectReference, QueryFacts
 from exporter.model.identifiers import TRUNCATED, canonical_name
 from exporter.model.object_state import Profile, Sign
 from exporter.openlineage.naming import plain_parts
@@ -65,7 +65,7 @@ def _part(pattern: str) -> re.Pattern[str]:
     return re.compile(".*?".join(map(re.escape, re.split(r"\*+", pattern.strip()))), re.IGNORECASE | re.DOTALL)
 
 
-def is_candidate(thing: Thing, dataset: Dataset, start: int, settings: OpenLineageSettings) -> bool:
+def is_candidate(thing: ObjectReference, dataset: Dataset, start: int, settings: OpenLineageSettings) -> bool:
     """Whether the object may be a helper for a query that starts then, by its name or its signs."""
     if thing.kind not in KINDS:
         return False
@@ -81,7 +81,7 @@ def is_candidate(thing: Thing, dataset: Dataset, start: int, settings: OpenLinea
 # --- signs ------------------------------------------------------------------------------------------------------------
 
 
-def created(facts: QueryFacts) -> Iterator[Thing]:
+def created(facts: QueryFacts) -> Iterator[ObjectReference]:
     """The objects that the query created or replaced, by its DDL or by its ``query_type``."""
     content, kind = facts.content, facts.history.query_type or ""
     yield from (change.thing for change in content.changes if change.operation in CREATES)
@@ -90,12 +90,12 @@ def created(facts: QueryFacts) -> Iterator[Thing]:
         yield from (write.thing for write in content.writes if write.thing.key not in known)
 
 
-def dropped(facts: QueryFacts) -> Iterator[Thing]:
+def dropped(facts: QueryFacts) -> Iterator[ObjectReference]:
     """The objects that the query dropped."""
     yield from (change.thing for change in facts.content.changes if change.operation == "DROP")
 
 
-def unclear(facts: QueryFacts) -> Iterator[Thing]:
+def unclear(facts: QueryFacts) -> Iterator[ObjectReference]:
     """The objects that the query wrote while its row does not say from what: it is truncated, or lists no column, or
     the data is that of a CLONE; and those whose columns it may have renamed or dropped (:func:`cut_alters`).
     """
@@ -109,7 +109,7 @@ def unclear(facts: QueryFacts) -> Iterator[Thing]:
     yield from cut_alters(content)
 
 
-def _copies(content: Content) -> Iterator[Thing]:
+def _copies(content: Content) -> Iterator[ObjectReference]:
     """The tables that the query makes by CLONE or LIKE: the row names the source as a property of the change, or as
     read by a query that writes nothing into the new table (view, "CREATE TABLE … CLONE"), or may have named it in what
     Snowflake cut.
@@ -141,7 +141,7 @@ def is_like(properties: str | None) -> bool:
     return any(is_of_source(name) and name.lower().startswith("like") for name in read(properties).atoms)
 
 
-def cut_alters(content: Content) -> Iterator[Thing]:
+def cut_alters(content: Content) -> Iterator[ObjectReference]:
     """The objects whose columns the query may have renamed or dropped while its row does not say which, or how: what it
     says of them is truncated or not understood.
     """

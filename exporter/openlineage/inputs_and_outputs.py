@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from exporter.model.answers import Bridge, Dataset, ObjectSpelling
-from exporter.model.facts import Access, Change, Content, Derivation, Thing
+from exporter.model.facts import Access, Change, Content, Derivation, ObjectReference
 from exporter.model.identifiers import ROUTINE_KINDS, UNKNOWN_KIND
 from exporter.openlineage.facets import Json, greatest, without_none
 from exporter.openlineage.naming import DatasetName
@@ -38,7 +38,7 @@ _LIFECYCLE: Final[Mapping[str, str]] = {"CREATE": "CREATE", "ALTER": "ALTER", "D
 """The operations that have a value of ``lifecycleStateChange``."""
 
 
-def dataset_of(thing: Thing, datasets: Datasets) -> Dataset:
+def dataset_of(thing: ObjectReference, datasets: Datasets) -> Dataset:
     """The dataset of a thing under the name that the row has for it."""
     return datasets[thing.key, thing.name, thing.account]
 
@@ -84,15 +84,15 @@ def written(content: Content) -> Iterator[Written]:
             yield Written("DDL", change.thing, (), "DROP")
 
 
-def _partner(change: Change, key: str) -> Thing:
+def _partner(change: Change, key: str) -> ObjectReference:
     """The other object of a SWAP, under the name that it had before."""
-    return Thing(key, key.split("/", 1)[0], change.swap_domain, change.swap_id, change.swap_name)
+    return ObjectReference(key, key.split("/", 1)[0], change.swap_domain, change.swap_id, change.swap_name)
 
 
 # --- descriptions of objects ------------------------------------------------------------------------------------------
 
 
-def described(thing: Thing) -> Json:
+def described(thing: ObjectReference) -> Json:
     """What a thing is, with the field names of the facets."""
     return without_none(
         {
@@ -118,7 +118,7 @@ def accessed(accesses: Sequence[Access]) -> Json:
     return fields
 
 
-def routine(thing: Thing) -> Json:
+def routine(thing: ObjectReference) -> Json:
     """A function or procedure, with the field names of the facets."""
     return without_none(
         {

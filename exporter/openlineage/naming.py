@@ -18,7 +18,7 @@ from exporter.model.identifiers import location_of, unquoted
 from exporter.model.other_accounts import account_in
 
 if TYPE_CHECKING:
-    from exporter.model.facts import Thing
+    from exporter.model.facts import ObjectReference
     from exporter.openlineage.settings import OpenLineageSettings
 
 DatasetName = tuple[str, str]
@@ -68,7 +68,9 @@ def account_namespace(account: str) -> str:
     return f"snowflake://{account}"
 
 
-def dataset_name(thing: Thing, canonical: str | None, account: str, settings: OpenLineageSettings) -> DatasetName:
+def dataset_name(
+    thing: ObjectReference, canonical: str | None, account: str, settings: OpenLineageSettings
+) -> DatasetName:
     """The dataset that an object is. ``canonical``: its canonical name, None without one; ``account``: the account of
     the queries; an account that the thing itself names is taken to be in the same organization.
 
@@ -85,7 +87,7 @@ def dataset_name(thing: Thing, canonical: str | None, account: str, settings: Op
     return settings.namespaces.get(namespace, namespace), name
 
 
-def _owner(account: str, thing: Thing) -> str:
+def _owner(account: str, thing: ObjectReference) -> str:
     """The account that an object belongs to. Names of accounts have no small letters; ``ACME-X@provider`` is a provider
     of shared data to the account ``ACME-X`` that the row does not name.
     """

@@ -12,7 +12,7 @@ from msgspec import Struct
 from orjson import Fragment
 
 from exporter.model.answers import Bridge
-from exporter.model.facts import Access, Content, Derivation, Join, PolicyReference, Thing
+from exporter.model.facts import Access, Content, Derivation, Join, ObjectReference, PolicyReference
 from exporter.openlineage import facets
 from exporter.openlineage.changes import change_details, changes_tags, subject, verb
 from exporter.openlineage.facets import Json, joined_json, none_first, single_field, sorted_objects, without_none
@@ -262,7 +262,7 @@ def _run_facets(uses: DatasetUses, datasets: Datasets, producer: str) -> Json:
     }
 
 
-def _identity(thing: Thing, datasets: Datasets) -> Json:
+def _identity(thing: ObjectReference, datasets: Datasets) -> Json:
     dataset = dataset_of(thing, datasets)
     return {"namespace": dataset.namespace, "name": dataset.name}
 
@@ -294,7 +294,7 @@ def _called(accesses: Sequence[Access]) -> Json:
     return {**routine(thing), "accesses": sorted({access.access for access in accesses})}
 
 
-def _order_of_routine(thing: Thing) -> Any:
+def _order_of_routine(thing: ObjectReference) -> Any:
     return none_first((thing.name, thing.signature, thing.kind, thing.object_id, thing.data_type))
 
 

@@ -27,7 +27,7 @@ from exporter.model.object_history import ObjectAnswer, SavedHistory, VersionHis
 from exporter.model.object_state import Absence, ContainerEvent, Drop, ObjectHistory, Profile, Take
 from exporter.model.settings_in_force import Requester
 from exporter.openlineage import helpers
-from exporter.openlineage.datasets import DatasetKey, as_thing, spellings
+from exporter.openlineage.datasets import DatasetKey, as_reference, spellings
 from exporter.pipeline.clones import own_outcome, read_absences, read_copy, to_copies
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import (
@@ -43,11 +43,11 @@ from exporter.pipeline.messages import (
     decode,
     encode,
     order,
+    query_key,
     read_known,
-    requester_from,
     split_key,
+    split_requester,
     time_and_query,
-    written_at,
 )
 from exporter.pipeline.neighbourhood import ToObjects
 from exporter.pipeline.outcome import Counts
@@ -89,7 +89,7 @@ def _nodes(to: str, key: str, bodies: Sequence[bytes], node_writer: NodeWriter) 
     iris = node_writer.iris(account)
     if to == To.USER:
         return [agents.of_user(name, iris)]
-    if to == To.STATEMENT:
+    if to == To.UNRECORDED_QUERY:
         return [of_unrecorded_query(name, iris)]
     every = list(map(_read_agent, bodies))
     return [agents.of_agent(every[0], [agent.agent_name for agent in every if agent.agent_name is not None], iris)]
@@ -157,7 +157,7 @@ def _answers(
             received.add(message, version_history)
             continue
         at, query = time_and_query(message.order)
-        requester = Requester(*requester_from(query))
+        requester = Requester(*split_requester(query))
         yield from received.container_events(version_history, (at, requester.query_id))
         at_start, at_end = _read_use(message.body)
         version_history.passed = at, requester.query_id
@@ -186,7 +186,7 @@ def _without_restored(
 
 def _to_queries(account: str, answers: Iterable[tuple[Requester, ObjectAnswer]]) -> Iterator[Message]:
     for (query_id, address), object_answer in answers:
-        query = written_at(address, account, query_id)
+        query = query_key(address, account, query_id)
         yield Message(To.WRITTEN, query, AT_RANK[WrittenRank.ANSWER], encode(object_answer))
 
 
@@ -284,7 +284,7 @@ class _Received:
         profile, buckets, parents = self.known.profile, self.known.buckets, self.known.parents
         if not job.events or not (buckets or parents):
             return []
-        thing = as_thing(profile)
+        thing = as_reference(profile)
         datasets = [
             (spelling.name, spelling.account, *spelling.dataset[1:3], self._datasets[spelling.dataset])
             for spelling in spellings(profile, thing, job.openlineage)

@@ -55,9 +55,9 @@ from exporter.pipeline.messages import (
     decode,
     encode,
     is_later,
+    join_requester,
     order,
-    requester_of,
-    written_at,
+    query_key,
 )
 from exporter.pipeline.outcome import Counts
 from exporter.pipeline.read import (
@@ -229,7 +229,7 @@ def _to_parents(facts: QueryFacts, address: str) -> Iterator[Message]:
     """
     for role, relative in ((AS_PARENT, parent_id(facts)), (AS_ROOT, root_id(facts))):
         if relative is not None:
-            body = encode((role, written_at(address, facts.account, facts.query_id)))
+            body = encode((role, query_key(address, facts.account, facts.query_id)))
             yield Message(
                 To.PARENT, account_key(facts.account, relative), order(ParentRank.CHILD, 0, facts.query_id), body
             )
@@ -290,7 +290,7 @@ class _Extractor:
                 yield from self._of_query(facts, new, distinct_rows[0].content, query_messages.job_name, children)
                 needs_node = needs_node and self._is_by_day(facts)
         if needs_node:
-            yield Message(To.STATEMENT, account_key(account, query_id), b"", b"")
+            yield Message(To.UNRECORDED_QUERY, account_key(account, query_id), b"", b"")
 
     def _is_refused_now(self, account: str, query_messages: QueryMessages, history: History) -> bool:
         """Whether a quarantined query is one of an earlier run that the shapes refuse now, and did not before."""
@@ -364,7 +364,7 @@ class _Extractor:
         if is_later(address, self._job.day):
             self.counts.named(f"{OPEN_DAY}{day_of(facts.end)}")
         record = encode(QueryRecord.of(facts, new, self._job.run))
-        written = written_at(address, facts.account, facts.query_id)
+        written = query_key(address, facts.account, facts.query_id)
         message = Message(To.WRITTEN, written, AT_RANK[WrittenRank.FACTS], record)
         yield now_or_later(message, address, self._job.day)
         parent = None
@@ -409,7 +409,7 @@ class _Extractor:
             known.parents.add(parent)
 
     def _uses(self, facts: QueryFacts, address: str, uses: Prepared) -> Iterator[Message]:
-        asks, end = requester_of(facts.query_id, address), facts.end
+        asks, end = join_requester(facts.query_id, address), facts.end
         begins, ends = order(ObjectRank.USE, facts.start, asks, 0), order(ObjectRank.USE, end, asks, 1)
         at_once = end == facts.start
         for object_key, started, ended, both in uses:

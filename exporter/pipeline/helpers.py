@@ -34,7 +34,7 @@ from exporter.pipeline.messages import (
     order,
     read_bridge,
     read_query_record,
-    written_of,
+    split_query_key,
 )
 from exporter.pipeline.updates import now_or_later, snapshot
 
@@ -106,7 +106,7 @@ def _of_account(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[
             helpers = helpers or Helpers(before, marks)
             address, step = _read_step(message.body)
             body = encode(helpers.bridge(step))
-            account, query_id = written_of(address)
+            account, query_id = split_query_key(address)
             yield Message(To.WRITTEN, address, AT_RANK[WrittenRank.BRIDGE], body)
             yield Message(To.PARENT, account_key(account, query_id), AT_RANK[ParentRank.BRIDGE], body)
     if job.day:

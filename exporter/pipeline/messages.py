@@ -46,7 +46,7 @@ class To:
     AGENT: Final = "agent"
     ACCOUNT: Final = "account"
     ORGANIZATION: Final = "organization"
-    STATEMENT: Final = "statement"  # a query that is named as a parent or root and has no row
+    UNRECORDED_QUERY: Final = "statement"  # a query that is named as a parent or root and has no row
     QUERY: Final = "query"  # a query receives its rows, its line of QUERY_HISTORY and its children
     NAMED_FOR_PARENT: Final = "parent-0"  # the datasets from which a parent's job is named
     PARENT: Final = "parent-1"  # a parent receives the facts from which its job is named
@@ -78,9 +78,10 @@ class To:
     OPEN: Final = "open"  # a message for a later day, because its query has not ended
     RESULT: Final = "result"  # a result of validation
     TALLY: Final = "tally"  # counts of one partition
+    TOTAL: Final = "total"  # counts of a whole export, and the results that refuse a node, by shape
 
 
-THINGS: Final = (To.ACCOUNT, To.AGENT, To.OBJECT, To.ORGANIZATION, To.STATEMENT, To.USER)
+THINGS: Final = (To.ACCOUNT, To.AGENT, To.OBJECT, To.ORGANIZATION, To.UNRECORDED_QUERY, To.USER)
 
 
 @lru_cache(maxsize=1_000)
@@ -325,28 +326,28 @@ def bucket(address: str) -> str:
     return address[:-_KEY_DIGITS]
 
 
-def written_at(address: str, account: str, query_id: str) -> str:
+def query_key(address: str, account: str, query_id: str) -> str:
     """The key of a query at an address."""
     return f"{address[:-_KEY_DIGITS]}{BUCKET_END}{address[-_KEY_DIGITS:]}{account_key(account, query_id)}"
 
 
-def written_of(key: str) -> tuple[str, str]:
-    """The account and the query id of a key that :func:`written_at` made."""
+def split_query_key(key: str) -> tuple[str, str]:
+    """The account and the query id of a key that :func:`query_key` made."""
     account, rest = split_key(key)
     return account, rest.partition(BUCKET_END)[2][_KEY_DIGITS:]
 
 
 def statement_of(key: str) -> str:
-    """The part of a key from :func:`written_at` that is equal for queries of one statement: the address."""
+    """The part of a key from :func:`query_key` that is equal for queries of one statement: the address."""
     return key[: key.index(BUCKET_END) + 1 + _KEY_DIGITS]
 
 
-def requester_of(query_id: str, address: str) -> str:
+def join_requester(query_id: str, address: str) -> str:
     """A requester: a query id with the address for answers, as one text that sorts by query id."""
     return f"{query_id}{BUCKET_END}{address}"
 
 
-def requester_from(text: str) -> tuple[str, str]:
-    """The query id and the address of a text from :func:`requester_of`."""
+def split_requester(text: str) -> tuple[str, str]:
+    """The query id and the address of a text from :func:`join_requester`."""
     query_id, _, address = text.rpartition(BUCKET_END)
     return query_id, address

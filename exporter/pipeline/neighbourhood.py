@@ -63,7 +63,7 @@ class SentNode(Struct, array_like=True, gc=False):
 
 
 _read_node: Final = msgpack.Decoder(SentNode).decode
-_read_letter: Final = msgpack.Decoder(tuple[str, int, bytes]).decode
+_read_routed: Final = msgpack.Decoder(tuple[str, int, bytes]).decode
 """A message to an object (by IRI), its rank and body, as it is stored: beside outputs, messages keep only their body.
 """
 _read_request: Final = msgpack.Decoder(tuple[str, str]).decode
@@ -118,26 +118,26 @@ class ToObjects:
         needed, looks_behind = shapes.needed, BEHIND in shapes.needed.rings
         body = encode(SentNode(node.of.name, node.iri, node.types, shapes.needed_values(node), owner))
         if shapes.needs(node.of, OWN, REFERRED, BEHIND):
-            yield _letter(iri, OWN_NODE, body)
+            yield _routed(iri, OWN_NODE, body)
         for link in _LINKS:
             for value in node.values.get(link[1], ()) if link[0] is node.of else ():
                 other = str(value)
                 if link in needed.referred:
-                    yield _letter(other, REQUEST, encode((iri, REFERRED)))
+                    yield _routed(other, REQUEST, encode((iri, REFERRED)))
                 if link in needed.referring:
-                    yield _letter(other, OTHER_NODE, body)
+                    yield _routed(other, OTHER_NODE, body)
                     if looks_behind:
-                        yield _letter(iri, REQUEST, encode((other, BEHIND)))
+                        yield _routed(iri, REQUEST, encode((other, BEHIND)))
 
 
-def _letter(iri: str, rank: int, body: bytes) -> Message:
+def _routed(iri: str, rank: int, body: bytes) -> Message:
     return Message(To.AROUND, "", b"", encode((iri, rank, body)))
 
 
 def deliver_nodes(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     """Stored letters -> messages to objects."""
     for message in messages:
-        iri, rank, body = _read_letter(message.body)
+        iri, rank, body = _read_routed(message.body)
         yield Message(To.AROUND, iri, AT_RANK[rank], body)
 
 

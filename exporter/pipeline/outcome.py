@@ -152,7 +152,7 @@ _read_result: Final = msgspec.json.Decoder(Result).decode
 class Outcome(Struct, frozen=True):
     """``counts``: of all partitions. ``refused``: number of results that refuse a node, by shape, of all turns.
     ``results``: the first :data:`LIMIT`. Of an update only: ``days``, all days of DIR, each with the later days for
-    which it has open messages; ``new``, number of new rows by day; ``made``, the days that were made again.
+    which it has open messages; ``new``, number of new rows by day; ``rebuilt_days``, those that were made again.
     """
 
     counts: Counts
@@ -160,7 +160,7 @@ class Outcome(Struct, frozen=True):
     results: list[Result]
     days: dict[str, list[str]] = field(default_factory=dict)
     new: dict[str, int] = field(default_factory=dict)
-    made: list[str] = field(default_factory=list)
+    rebuilt_days: list[str] = field(default_factory=list)
 
 
 def results_of(bodies: Iterable[bytes]) -> list[Result]:
@@ -171,10 +171,12 @@ def results_of(bodies: Iterable[bytes]) -> list[Result]:
 
 
 def total_message(counts: Counts, refused: dict[str, int]) -> Message:
-    """The counts of a whole export as a message."""
-    return Message(To.TALLY, "", b"", _encode((counts, refused)))
+    """The counts of a whole export as a message. ``refused``: number of results that refuse a node, by shape, of all
+    turns.
+    """
+    return Message(To.TOTAL, "", b"", _encode((counts, refused)))
 
 
-def read_outcome(tally: bytes, results: Iterable[bytes]) -> Outcome:
+def read_outcome(total: bytes, results: Iterable[bytes]) -> Outcome:
     """The outcome from the body of :func:`total_message` and the bodies of the messages of results."""
-    return Outcome(*_read_total(tally), results_of(results))
+    return Outcome(*_read_total(total), results_of(results))

@@ -38,7 +38,7 @@ def _mentioned(facts: QueryFacts) -> Iterator[tuple[str, str]]:
         yield message.to, message.key
     for relative in (facts.parent_query_id, facts.root_query_id):
         if relative is not None:
-            yield To.STATEMENT, account_key(facts.account, relative)
+            yield To.UNRECORDED_QUERY, account_key(facts.account, relative)
 
 
 def quarantine_users(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:

@@ -39,7 +39,7 @@ from exporter.pipeline.neighbourhood import (
 )
 from exporter.pipeline.outcome import Counts
 from exporter.pipeline.quarantine import name_users_of_objects, number_lines, quarantine_users
-from exporter.pipeline.texts import catalog_texts, needs_neighbourhoods, texts_of
+from exporter.pipeline.texts import catalog_texts, needs_neighbourhoods, text_outputs
 from exporter.pipeline.write import write
 from exporter.system.progress import Progress
 
@@ -88,7 +88,7 @@ TURNS: Final = 100
 class Exported(Generic[Messages]):
     """The result of an export. ``outputs``: the texts of all outputs. ``names``: the names under which they are stored.
     ``results``: of validation, of all turns. ``counts``: of the last turn. ``refused``: number of results that refuse a
-    node, by shape, of all turns. ``made``: all messages of the last turn, from which the next day's state is taken.
+    node, by shape, of all turns. ``messages``: all of the last turn, from which the next day's state is taken.
     ``quarantined``: the messages that quarantine queries for their nodes or events, not for their rows alone.
     ``started``: the first earlier day of an update on which one of them started, which then has to be made again
     without it; in that case there are no outputs. None if there is none.
@@ -99,7 +99,7 @@ class Exported(Generic[Messages]):
     results: list[Messages]
     counts: Counts
     refused: dict[str, int]
-    made: list[Messages]
+    messages: list[Messages]
     quarantined: list[Messages]
     started: str | None = None
 
@@ -151,20 +151,20 @@ def export(
             excluded.append(engine.map(engine.filter(extracted, [To.QUARANTINED]), exclude_quarantined, job))
             continue
         turn = _Turn(engine, _known(job, counts, earlier), number, extracted, counts, progress, earlier)
-        made = turn.make()
-        results += [engine.filter(messages, [To.RESULT]) for messages in made.judged]
-        refused.update(made.verdict.violations())
-        if not made.is_refused:
-            texts = turn.texts(made, results)
-            kept = [*made.inputs, *made.ended, made.stored]
+        result = turn.make()
+        results += [engine.filter(messages, [To.RESULT]) for messages in result.judged]
+        refused.update(result.verdict.violations())
+        if not result.is_refused:
+            texts = turn.texts(result, results)
+            kept = [*result.inputs, *result.ended, result.stored]
             return Exported(list(texts.values()), list(texts), results, counts, refused, kept, quarantined)
-        of_nodes = [engine.filter(messages, [To.QUARANTINED]) for messages in made.with_nodes[1:]]
+        of_nodes = [engine.filter(messages, [To.QUARANTINED]) for messages in result.with_nodes[1:]]
         quarantined += of_nodes
         excluded += [engine.map(messages, exclude_quarantined, job) for messages in of_nodes]
-        if earlier is not None and (started := _started(made.verdict)) is not None:
+        if earlier is not None and (started := _started(result.verdict)) is not None:
             return Exported([], [], results, counts, refused, [], quarantined, started)
-        if made.verdict.numbers["refused"]:
-            excluded.append(turn.users_of_refused(made.with_nodes))
+        if result.verdict.numbers["refused"]:
+            excluded.append(turn.users_of_refused(result.with_nodes))
     raise endless(counts.violations(), job)
 
 
@@ -201,7 +201,7 @@ def endless(refusing: Iterable[str], job: ExportJob) -> ExporterError:
 
 
 @dataclass(frozen=True)
-class _Made(Generic[Messages]):
+class _TurnResult(Generic[Messages]):
     """What a turn made. ``inputs``: the messages from which queries are written: extracted, answered, and those in
     place of helpers. ``ended``: versions that CLONEs brought. ``stored``: the outputs of queries and things.
     ``with_nodes``: the messages that can have results and refused nodes, the answered ones first; ``judged``: those of
@@ -235,7 +235,7 @@ class _Turn(Generic[Messages]):
     progress: Progress
     earlier: EarlierDays[Messages] | None
 
-    def make(self) -> _Made[Messages]:
+    def make(self) -> _TurnResult[Messages]:
         """Run the rounds of the turn."""
         engine, progress, numbers = self.engine, self.progress, self.counts.numbers
         with progress.stage("answer"):
@@ -255,17 +255,17 @@ class _Turn(Generic[Messages]):
                 with_nodes.append(self.counted(around, "neighbourhoods"))
         # A thing can be refused because of what a refused query says of it. So it is judged in a turn without that.
         if of_queries.numbers["quarantined_queries"]:
-            return _Made(inputs, ended, stored, with_nodes, [stored], of_queries)
-        return _Made(inputs, ended, stored, with_nodes, with_nodes, self.counts)
+            return _TurnResult(inputs, ended, stored, with_nodes, [stored], of_queries)
+        return _TurnResult(inputs, ended, stored, with_nodes, with_nodes, self.counts)
 
-    def texts(self, made: _Made[Messages], results: list[Messages]) -> dict[str, Messages]:
+    def texts(self, result: _TurnResult[Messages], results: list[Messages]) -> dict[str, Messages]:
         """The texts of all outputs, by the names under which they are stored. Results of the nodes of daily reads are
         added to ``results``.
         """
-        texts = {self.name(OUTPUTS): made.stored, **self.catalog(made.inputs[1], made.stored)}
+        texts = {self.name(OUTPUTS): result.stored, **self.catalog(result.inputs[1], result.stored)}
         if self.job.daily:
             with self.progress.stage("days"):
-                texts |= self.by_day(made.stored, results)
+                texts |= self.by_day(result.stored, results)
         return texts
 
     def name(self, what: str) -> str:
@@ -313,8 +313,8 @@ class _Turn(Generic[Messages]):
         """The messages of a step; in an update stored, because they are read twice: also to find the state of their
         receivers.
         """
-        made = self.engine.shuffle(messages, step, self.job)
-        return made if self.earlier is None else self.engine.persist(made, f"{self.job.day}{what}")
+        shuffled = self.engine.shuffle(messages, step, self.job)
+        return shuffled if self.earlier is None else self.engine.persist(shuffled, f"{self.job.day}{what}")
 
     def ended(self, answered: Messages) -> list[Messages]:
         """The versions of tables that CLONEs brought: the source says that there is one, the table itself how it ended.
@@ -348,7 +348,7 @@ class _Turn(Generic[Messages]):
         before.
         """
         engine, job, numbers = self.engine, self.job, self.counts.numbers
-        of_things = [engine.filter(messages, texts_of(job)) for messages in (inputs[1], *ended)]
+        of_things = [engine.filter(messages, text_outputs(job)) for messages in (inputs[1], *ended)]
         outputs = [self._written(inputs), *[engine.map(one, engine.output(unchanged), job) for one in of_things]]
         if numbers["rows_of_quarantined"] or numbers["unreadable"] or numbers["not_understood"]:
             places = [self.earlier.record_counts()] if self.earlier else []
@@ -382,8 +382,8 @@ class _Turn(Generic[Messages]):
         """
         engine, job, name = self.engine, self.job, self.name("days")
         of_days = engine.map(engine.filter(stored, [To.READ, To.SHARED]), to_days, job)
-        made = engine.write_texts([engine.shuffle([of_days], engine.output(daily_reads), job)], name)
-        counted = engine.counts(made)
+        stored_days = engine.write_texts([engine.shuffle([of_days], engine.output(daily_reads), job)], name)
+        counted = engine.counts(stored_days)
         if counted.numbers[REFUSED_DAYS]:
             raise UsageError(
                 f"these shapes refuse reads by day: {', '.join(sorted(counted.violations()))}. With --reads daily the "
@@ -391,14 +391,14 @@ class _Turn(Generic[Messages]):
                 "full"
             )
         self.counts.join(counted)
-        results.append(engine.filter(made, [To.RESULT]))
-        return {name: made}
+        results.append(engine.filter(stored_days, [To.RESULT]))
+        return {name: stored_days}
 
-    def users_of_refused(self, made: Sequence[Messages]) -> Messages:
+    def users_of_refused(self, with_nodes: Sequence[Messages]) -> Messages:
         """The messages that quarantine the queries that mention things with a refused node."""
         engine, job = self.engine, self.job
         mentions = engine.map(engine.filter(self.extracted, [To.WRITTEN]), name_users_of_objects, job)
-        refused = [engine.filter(messages, [To.REFUSED]) for messages in made]
+        refused = [engine.filter(messages, [To.REFUSED]) for messages in with_nodes]
         quarantined = engine.persist(engine.shuffle([*refused, mentions], quarantine_users, job), self.name("refused"))
         if not engine.counts(quarantined).numbers["quarantined_queries"]:
             raise ExporterError("the shapes refuse nodes that belong to no query; please report this")
@@ -410,9 +410,9 @@ def unchanged(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
     yield from messages
 
 
-def _neighbourhoods(engine: Engine[Messages], made: Sequence[Messages], job: ExportJob) -> Messages:
+def _neighbourhoods(engine: Engine[Messages], with_nodes: Sequence[Messages], job: ExportJob) -> Messages:
     """The results of shapes that need the surroundings of objects: nodes are sent to these objects and validated."""
-    delivered = [engine.map(engine.filter(messages, [To.AROUND]), deliver_nodes, job) for messages in made]
+    delivered = [engine.map(engine.filter(messages, [To.AROUND]), deliver_nodes, job) for messages in with_nodes]
     if looks_at_others(job):
         delivered = [engine.shuffle(delivered, share_nodes, job)]
     return engine.shuffle(delivered, validate_neighbourhoods, job)

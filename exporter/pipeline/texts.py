@@ -46,7 +46,7 @@ def facts_output(table: str) -> str:
     return f"{To.FACTS}-{table}"
 
 
-def texts_of(job: ExportJob) -> list[str]:
+def text_outputs(job: ExportJob) -> list[str]:
     """The names of the outputs of a job that are texts."""
     return [To.EVENTS, To.QUARANTINE, *map(graph_output, job.syntaxes), *map(facts_output, TABLES)]
 

@@ -38,7 +38,7 @@ from exporter.pipeline.messages import (
     encode,
     for_each,
     is_later,
-    requester_from,
+    split_requester,
     time_and_query,
 )
 from exporter.pipeline.outcome import Counts
@@ -284,7 +284,7 @@ def compare_parents(messages: Iterable[Message], job: ExportJob) -> Iterator[Mes
 def open_messages(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     """Messages that earlier days left open: passed on if they are of this day, otherwise kept for a later one."""
     for message in messages:
-        address = requester_from(time_and_query(message.order)[1])[1] if message.to == To.OBJECT else message.key
+        address = split_requester(time_and_query(message.order)[1])[1] if message.to == To.OBJECT else message.key
         yield now_or_later(message, address, job.day)
 
 

@@ -38,8 +38,8 @@ from exporter.pipeline.messages import (
     order,
     read_bridge,
     read_query_record,
+    split_query_key,
     statement_of,
-    written_of,
 )
 from exporter.pipeline.neighbourhood import ToObjects
 from exporter.pipeline.read import AS_PARENT
@@ -175,7 +175,7 @@ class _Writer:
 
     def ended(self, key: str, object_answers: list[ObjectAnswer]) -> Iterator[Message]:
         """The ends of versions and settings that a query of an earlier day made."""
-        account, query_id = written_of(key)
+        account, query_id = split_query_key(key)
         yield from self.node_writer.more(list(ending_nodes(query_id, object_answers, self.node_writer.iris(account))))
 
     def _nodes(self, query: QueryContext, *, recurs: bool) -> tuple[list[Result], Iterable[Message]]:

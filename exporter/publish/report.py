@@ -158,7 +158,7 @@ def summarise(  # noqa: PLR0913, PLR0917 - the parts of a report
         filtered=_filtered(settings.privacy.filters, numbers),
     )
     if settings.update:
-        report = replace(report, new=outcome.new, new_queries=numbers["new_queries"], made=outcome.made)
+        report = replace(report, new=outcome.new, new_queries=numbers["new_queries"], made=outcome.rebuilt_days)
         report = replace(report, stay_quarantined=numbers[HELD])
     if earlier.has_other_shapes:
         changed = {"quarantined": numbers[NOW_REFUSED], "exported": numbers[NOT_REFUSED]}
@@ -220,7 +220,7 @@ def _period(earlier: EarlierRuns, outcome: Outcome) -> dict[str, str] | None:
     if period_before is None:
         return period_now
     ends = {"first": min(outcome.days), "last": max(outcome.days)}
-    return {end: (period_now if day in outcome.made else period_before)[end] for end, day in ends.items()}
+    return {end: (period_now if day in outcome.rebuilt_days else period_before)[end] for end, day in ends.items()}
 
 
 def _of_view(view: str, names: tuple[str, ...], given: Sequence[str], numbers: dict[str, int]) -> dict[str, int] | None:
@@ -265,7 +265,7 @@ def log(earlier: EarlierRuns, report: Report, outcome: Outcome) -> str:
         "version": report.version,
         **{name: getattr(report, name) for name in (*ROWS, "queries", "events", "nodes")},
         "new": outcome.new,
-        "made": outcome.made,
+        "made": outcome.rebuilt_days,
         **({"filtered": report.filtered} if report.filtered else {}),
         **({"forgotten": report.forgotten} if report.forgotten else {}),
         **({"other_shapes": report.other_shapes} if report.other_shapes else {}),

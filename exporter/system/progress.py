@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark import StatusTracker
     from pyspark.sql import SparkSession
 
-_WORDS = {
+_STAGE_LABELS = {
     "session": "starting Spark",
     "names": "finding user names",
     "export": "exporting",
@@ -70,7 +70,7 @@ class Progress:
             self.seconds.setdefault(name, 0.0)
             self._show()
         try:
-            with self._described(_WORDS.get(name, name)):
+            with self._described(_STAGE_LABELS.get(name, name)):
                 yield
         finally:
             with self._lock:
@@ -155,7 +155,7 @@ class Progress:
     def _text(self) -> str:
         if not self._running:
             return ""
-        doing = ", ".join(dict.fromkeys(_WORDS.get(name, name) for name in self._running))
+        doing = ", ".join(dict.fromkeys(_STAGE_LABELS.get(name, name) for name in self._running))
         counts = [f"{number:,} {what}" for what, number in self._counts.items()]
         return f"{self.total():6.1f} s  {doing} … {', '.join([*self._tasks(), *counts])}".rstrip()
 

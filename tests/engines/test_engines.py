@@ -137,7 +137,7 @@ def test_the_order_of_the_records_changes_no_byte(
     daily: bool,  # noqa: FBT001 - drawn
 ) -> None:
     job = replace(JOB, daily=daily)
-    assert list(local.run(history.shuffled(random), job)) == list(local.run(history.records, job))
+    assert list(local.export_records(history.shuffled(random), job)) == list(local.export_records(history.records, job))
 
 
 @settings(max_examples=20)
@@ -153,7 +153,7 @@ def test_a_large_input_has_the_same_lines(history: Drawn, daily: bool) -> None: 
 
 def _lines_by_output(history: Drawn, job: ExportJob) -> dict[str, Counter[bytes]]:
     lines: dict[str, Counter[bytes]] = {}
-    for message in local.run(history.records, job):
+    for message in local.export_records(history.records, job):
         if not message.to.startswith(To.CATALOG):  # one document
             lines.setdefault(message.to, Counter()).update(message.body.split(b"\n"))
     return lines
@@ -396,7 +396,7 @@ def test_updates_on_spark_give_what_the_local_engine_gives(tmp_path: Path, monke
     """Open queries, clones of schemas and helpers in rounds, added to what the local engine has left. The state of days
     and runs is put together early.
     """
-    monkeypatch.setattr(run, "_LITTLE", 0)
+    monkeypatch.setattr(run, "_LOCAL_UPDATE_BYTES", 0)
     monkeypatch.setattr(updates, "TOGETHER", 1)
     rows, lines = _around_midnight(7)
     load = loads.Rows(loads.drawn(Random(1), 12))
@@ -420,7 +420,7 @@ def test_spark_makes_all_days_again_with_other_shapes_as_the_local_engine_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also the counts of queries that are refused now, and no longer. Of one day: without Spark there are several."""
-    monkeypatch.setattr(run, "_LITTLE", 0)
+    monkeypatch.setattr(run, "_LOCAL_UPDATE_BYTES", 0)
     users, each = ("U0", "U1", "U2"), {row["query_id"]: row for row in random_history(7, 8)}
     rows = [
         {**row, "user_name": users[number % 3], "query_start_time": "2026-03-01T10:00:00Z"}
@@ -454,7 +454,7 @@ NOT_OF: Final = """
 @pytest.mark.usefixtures("in_rounds")
 def test_spark_forgets_a_user_as_the_local_engine_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of one day, which is made again."""
-    monkeypatch.setattr(run, "_LITTLE", 0)
+    monkeypatch.setattr(run, "_LOCAL_UPDATE_BYTES", 0)
     rows = [{**row, "query_start_time": BASE.isoformat()} for row in random_history(7, 8)]
     user = rows[0]["user_name"]
     of_user = {row["query_id"] for row in rows if row["user_name"] == user}

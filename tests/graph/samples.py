@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from exporter.graph.iri import Iris
 from exporter.graph.nodes.queries import run_nodes, statement_nodes
 from exporter.graph.nodes.versions import QueryContext
-from exporter.model.facts import Access, Column, Content, Derivation, QueryFacts, Thing, Write
+from exporter.model.facts import Access, Column, Content, Derivation, ObjectReference, QueryFacts, Write
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,15 +27,15 @@ HARD: Final = [
 ]  # fmt: skip
 
 
-def table(number: int, name: str | None = None) -> Thing:
-    return Thing(f"table/{number}", "table", "TABLE", str(number), name)
+def table(number: int, name: str | None = None) -> ObjectReference:
+    return ObjectReference(f"table/{number}", "table", "TABLE", str(number), name)
 
 
 def columns(*names: str) -> tuple[Column, ...]:
     return tuple(Column(name) for name in names)
 
 
-def copied(source: Thing, column: str, target: Thing, to: str) -> Content:
+def copied(source: ObjectReference, column: str, target: ObjectReference, to: str) -> Content:
     """One column into another: a direct and a base read, a write, a derivation."""
     read = columns(column)
     return Content(

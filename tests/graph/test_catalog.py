@@ -22,7 +22,7 @@ from exporter.graph.iri import Iris
 from exporter.graph.nodes.objects import of_object
 from exporter.graph.writers import writer_of
 from exporter.model.answers import Answers
-from exporter.model.facts import Change, Content, QueryFacts, Setting, Thing, Write
+from exporter.model.facts import Change, Content, ObjectReference, QueryFacts, Setting, Write
 from exporter.model.object_state import NamePeriod, ObjectHistory, Profile
 from tests import exports
 from tests.graph import catalogs
@@ -67,7 +67,7 @@ def tagged(change: str, key: str, tag: str, value: str | None, what: str = "ADD"
 
 def altered(query_id: str, *settings: Setting, start: int = NINE) -> QueryFacts:
     changes = tuple(
-        Change(one.change_key, Thing(one.object_key, "table"), "ALTER", settings=(one,)) for one in settings
+        Change(one.change_key, ObjectReference(one.object_key, "table"), "ALTER", settings=(one,)) for one in settings
     )
     content = Content(changes=changes, writes=(Write(table(501)),))
     return QueryFacts(ACCOUNT, query_id, start, "ETL", content)

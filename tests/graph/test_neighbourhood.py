@@ -77,7 +77,7 @@ class Exported:
             monkeypatch.setattr(step, "ToObjects", Recorded)
         rows = [{**row, **random.choice(ACCOUNTS)} for row in history(random, 20)]
         records = [Record("/rows", 0, "line", json.dumps(row)) for row in rows]
-        made = local.run(records, ExportJob(JOB.account, JOB.base, events=False, validate=False))
+        made = local.export_records(records, ExportJob(JOB.account, JOB.base, events=False, validate=False))
         text = b"".join(one.body for one in made if one.to == "graph-ttl")
         self.triples = [one.triple for one in parse(text, format=RdfFormat.TURTLE)]
         self.graph = MemoryGraph([*self.triples, *hierarchy()])

@@ -40,15 +40,15 @@ JOB: Final = ExportJob("ACME-PROD", "snowflake://ACME-PROD/")
 def in_export(rows: Iterable[Json], shapes: Path) -> list[tuple[Any, ...]]:
     """What an export with these shapes finds: all but the words of messages."""
     records = [Record("/rows", 0, "line", json.dumps(row)) for row in rows]
-    made = list(local.run(records, ExportJob(JOB.account, JOB.base, shapes=(str(shapes),))))
-    (tally,) = (one.body for one in made if one.to == To.TALLY)
-    return without_words(read_outcome(tally, [one.body for one in made if one.to == To.RESULT]).results)
+    made = list(local.export_records(records, ExportJob(JOB.account, JOB.base, shapes=(str(shapes),))))
+    (total,) = (one.body for one in made if one.to == To.TOTAL)
+    return without_words(read_outcome(total, [one.body for one in made if one.to == To.RESULT]).results)
 
 
 def graph_of(rows: Iterable[Json]) -> list[Triple]:
     """The graph of an export without these shapes, with the class hierarchy."""
     records = [Record("/rows", 0, "line", json.dumps(row)) for row in rows]
-    text = b"".join(one.body for one in local.run(records, JOB) if one.to == "graph-ttl")
+    text = b"".join(one.body for one in local.export_records(records, JOB) if one.to == "graph-ttl")
     return [*(one.triple for one in parse(text, format=RdfFormat.TURTLE)), *hierarchy()]
 
 

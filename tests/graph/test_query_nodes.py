@@ -18,9 +18,9 @@ from exporter.model.facts import (
     Content,
     Derivation,
     Join,
+    ObjectReference,
     PolicyReference,
     Setting,
-    Thing,
     Write,
 )
 from tests.graph.samples import IRIS, NINE, TEN, by_iri, columns, copied, of_class, query, table, told
@@ -28,7 +28,7 @@ from tests.graph.samples import IRIS, NINE, TEN, by_iri, columns, copied, of_cla
 A, B, D = (table(number, name) for number, name in ((1, "A"), (2, "B"), (4, "D")))
 
 
-def change(operation: str, thing: Thing, *settings: Setting, **more: Any) -> Change:
+def change(operation: str, thing: ObjectReference, *settings: Setting, **more: Any) -> Change:
     others = [f"{side}_{end}" for side in ("swap", "source") for end in ("key", "name", "id", "domain")]
     none = dict.fromkeys(("new_name", "policy_body", "comment", "properties", *others))
     return Change("c", thing, operation, settings=settings, **{**none, **more})
@@ -151,7 +151,7 @@ def test_a_column_under_two_ids_is_read_once() -> None:
 
 
 def test_a_place_is_read_as_itself_and_its_version_is_below_the_account() -> None:
-    place = Thing("location/s3%3A%2F%2Fb%2Fc", "location", location="s3://b/c")
+    place = ObjectReference("location/s3%3A%2F%2Fb%2Fc", "location", location="s3://b/c")
     content = Content(accesses=(Access("DIRECT", place),))
     nodes = told(query(content), Answers({place.key: "before/q-1"}))
     assert nodes["query/q1/access/direct/location/s3%3A%2F%2Fb%2Fc"].values == {
@@ -204,7 +204,7 @@ def test_a_derivation_refers_to_the_version_of_the_column() -> None:
 
 
 def test_a_function_is_a_source_without_a_column() -> None:
-    routine = Thing("function/3", "function", "FUNCTION", "3")
+    routine = ObjectReference("function/3", "function", "FUNCTION", "3")
     content = Content(
         writes=(Write(B, columns("Z")),), derivations=(Derivation(B.key, None, "Z", "DIRECT", routine, None),)
     )
@@ -386,7 +386,7 @@ def test_the_class_of_a_setting(given: Setting, types: tuple[str, ...]) -> None:
 
 
 def test_a_policy_has_a_version_for_each_body() -> None:
-    policy = Thing("masking-policy/9", "masking-policy")
+    policy = ObjectReference("masking-policy/9", "masking-policy")
     nodes = told(query(Content(changes=(change("ALTER", policy, policy_body="val"),))), Answers())
     assert nodes["masking-policy/9/version/q1"].values == {
         "prov:specializationOf": ("masking-policy/9",),

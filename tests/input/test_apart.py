@@ -103,7 +103,7 @@ def test_a_file_that_no_export_wrote_is_refused_by_name_before_the_work(
     (out / name).parent.mkdir(parents=True, exist_ok=True)
     (out / name).write_text("mine")
     before = files(out)
-    monkeypatch.setattr(pipeline, "run", lambda *_: pytest.fail("the work began"))
+    monkeypatch.setattr(pipeline, "_make_outputs", lambda *_: pytest.fail("the work began"))
     assert added(out, *options) == 2
     said = capsys.readouterr().err
     assert f"files that no export wrote, and replacing the folder would remove them: {ascii(name)[1:-1]}." in said

@@ -1,4 +1,4 @@
-"""Files -> records with their positions, without Spark: the same lines, records and numbers as Spark's readers give."""
+"""Files -> records in their order, without Spark: the same lines and records as Spark's readers give."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import pytest
 
 from exporter.engines.records import records as of_spark
 from exporter.errors import UsageError
-from exporter.input.files import NumberedRecord, records
-from exporter.input.find import QUERY_HISTORY, find
+from exporter.input.files import records
+from exporter.input.find import ACCESS_HISTORY, QUERY_HISTORY, find
 from exporter.input.parquet import parquet_records as of_parquet
-from exporter.input.reading import read_line
+from exporter.input.reading import Record, read_line
 from exporter.input.row import Row
 from tests.histories import FORMS, random_history, write_form
 from tests.input.bad_rows import GOOD
@@ -31,19 +31,18 @@ if TYPE_CHECKING:
 HEADER = "query_id,query_start_time,user_name,x"
 
 
-def _records(path: Path, *required: str) -> list[NumberedRecord]:
-    return [record for source in find([str(path)]).sources for record in records(source, required)]
+def _records(path: Path, view: str = ACCESS_HISTORY) -> list[Record]:
+    return [record for source in find([str(path)], view=view).sources for record in records(source, view)]
 
 
 def _csv(path: Path, text: str) -> list[tuple[str, ...] | str]:
     """The values of each record; of one that is none its text."""
     (path / "a.csv").write_bytes(text.encode())
-    found = _records(path / "a.csv", "query_id")
-    assert [record.number for record in found] == list(range(1, len(found) + 1))
+    found = _records(path / "a.csv")
     return [_values(record) if record.text.startswith("{") else record.text for record in found]
 
 
-def _values(record: NumberedRecord) -> tuple[str, ...]:
+def _values(record: Record) -> tuple[str, ...]:
     assert record.is_record
     given = json.loads(record.text)
     return tuple(given.get(name) for name in HEADER.split(","))
@@ -60,7 +59,6 @@ def test_every_form_holds_the_same_rows(form: str, tmp_path: Path) -> None:
     path = write_form(ROWS, tmp_path, form)
     found = _records(path)
     assert {(record.file, record.unit) for record in found} == {(str(path), "line" if "ndjson" in path.name else "row")}
-    assert [record.number for record in found] == list(range(1, len(ROWS) + 1))
     for row, record in zip(ROWS, found, strict=True):
         expected, read = read_line(json.dumps(row)), read_line(record.text)
         assert isinstance(expected, Row)
@@ -78,9 +76,7 @@ def test_lines_end_as_spark_ends_them(pack: Any, tmp_path: Path) -> None:
         pack(b'{"query_id":"1"}\r\n\r{"2":2}\n\n\xef\xbb\xbf{"3":3}\r\r\n\xff\x0b\x0c\xc2\x85 x\xe2\x80\xa8y')
     )
     lines = ['{"query_id":"1"}', "", '{"2":2}', "", '{"3":3}', "", "\udcff\x0b\x0c\x85 x\u2028y"]
-    assert _records(path) == [
-        NumberedRecord(str(path), number, "line", line) for number, line in enumerate(lines, start=1)
-    ]
+    assert _records(path) == [Record(str(path), 0, "line", line) for line in lines]
 
 
 def test_the_place_is_the_path_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,12 +89,12 @@ def test_the_place_is_the_path_in_full(tmp_path: Path, monkeypatch: pytest.Monke
         assert [record.file for record in records(source)] == [str(path)]
 
 
-def test_each_file_has_its_own_numbers(tmp_path: Path) -> None:
+def test_files_are_read_one_after_the_other(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / f"{name}.ndjson").write_text(f'{{"query_id":"{name}"}}\n\n')
     [source] = find([str(tmp_path)]).sources
-    assert [(record.file[-8:], record.number) for record in records(source)] == [
-        *(("a.ndjson", 1), ("a.ndjson", 2), ("b.ndjson", 1), ("b.ndjson", 2))
+    assert [(record.file[-8:], record.text) for record in records(source)] == [
+        *(("a.ndjson", '{"query_id":"a"}'), ("a.ndjson", ""), ("b.ndjson", '{"query_id":"b"}'), ("b.ndjson", ""))
     ]
 
 
@@ -120,8 +116,8 @@ def test_a_compressed_file_that_ends_early(tmp_path: Path) -> None:
 
 def test_a_document_has_rows(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('\ufeff{"rows": [{"query_id": 1},\n null, {"query_id": 2.50}]}', encoding="utf-8")
-    found = [(record.unit, record.number, record.text) for record in _records(tmp_path / "a.json")]
-    assert found == [("row", 1, '{"query_id": 1}'), ("row", 2, ""), ("row", 3, '{"query_id": 2.50}')]
+    found = [(record.unit, record.text) for record in _records(tmp_path / "a.json")]
+    assert found == [("row", '{"query_id": 1}'), ("row", ""), ("row", '{"query_id": 2.50}')]
 
 
 # --- CSV -------------------------------------------------------------------------------------------------------------
@@ -204,15 +200,15 @@ def test_other_delimiters(delimiter: str, tmp_path: Path) -> None:
 
 def test_columns_are_named_as_in_the_header(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('Query_ID, QUERY_start_TIME ,USER_NAME,\n1,2,3,"4 \x1f\x7f/🦖"\n', encoding="utf-8")
-    [record] = _records(tmp_path / "a.csv", "query_id", "user_name")
+    [record] = _records(tmp_path / "a.csv")
     assert record.text == ('{"Query_ID":"1","QUERY_start_TIME":"2","USER_NAME":"3","unnamed 4":"4 \\u001F\x7f/🦖"}')
 
 
 def test_a_record_that_is_incomplete_is_flagged(tmp_path: Path) -> None:
     """Too few and too many fields; whatever it says, it is no row. One of blanks alone counts as a blank line."""
     (tmp_path / "a.csv").write_text(f"{HEADER}\n1,2,3,4\nonly,three,fields\n{json.dumps(GOOD)}\n  \n", encoding="utf-8")
-    found = [(record.number, record.unit, record.is_record) for record in _records(tmp_path / "a.csv")]
-    assert found == [(1, "row", True), (2, "row", False), (3, "row", False), (4, "row", True)]
+    found = [(record.unit, record.is_record) for record in _records(tmp_path / "a.csv")]
+    assert found == [("row", True), ("row", False), ("row", False), ("row", True)]
 
 
 # --- Parquet ---------------------------------------------------------------------------------------------------------
@@ -239,7 +235,7 @@ def test_values_of_parquet_as_json(tmp_path: Path) -> None:
         "nothing": pa.array([None], pa.string()),
     }
     pq.write_table(pa.table(columns), tmp_path / "a.parquet")
-    [record] = _records(tmp_path / "a.parquet", "query_id")
+    [record] = _records(tmp_path / "a.parquet", QUERY_HISTORY)
     assert record.text == (
         '{"QUERY_ID":"1","instant":"2026-03-01 08:00:00.123456+00:00","elsewhere":"2026-03-01 08:00:00.123456+00:00",'
         '"clock":"2026-03-01 08:00:00.123456","millis":"2026-03-01 08:00:00.12+00:00","day":"2026-03-01",'
@@ -291,7 +287,7 @@ def test_doubles_and_nanoseconds_of_parquet_are_the_same_with_spark(spark: Spark
         '"many":[{"x":1.7882496005E9,"y":0.25}],"small":"16777216.0"}'
         for text in DOUBLES.values()
     ]
-    assert [record.text for record in _records(tmp_path / "a.parquet", "query_id")] == expected
+    assert [record.text for record in _records(tmp_path / "a.parquet", QUERY_HISTORY)] == expected
     [source] = find([str(tmp_path / "a.parquet")], view=QUERY_HISTORY).sources
     rows = of_spark(spark, source, QUERY_HISTORY).select("text").collect()
     assert [bytes(row["text"]).decode() for row in rows] == expected
@@ -299,7 +295,7 @@ def test_doubles_and_nanoseconds_of_parquet_are_the_same_with_spark(spark: Spark
 
 def test_a_type_that_spark_does_not_read(spark: SparkSession, tmp_path: Path) -> None:
     pq.write_table(pa.table({"query_id": ["1"], "x": [time(8)]}), tmp_path / "a.parquet")
-    assert [record.text for record in _records(tmp_path / "a.parquet", "query_id")] == [
+    assert [record.text for record in _records(tmp_path / "a.parquet", QUERY_HISTORY)] == [
         '{"query_id":"1","x":"08:00:00"}'
     ]
     [source] = find([str(tmp_path / "a.parquet")]).sources
@@ -307,7 +303,8 @@ def test_a_type_that_spark_does_not_read(spark: SparkSession, tmp_path: Path) ->
         of_spark(spark, source)
 
 
-def test_rows_of_parquet_are_numbered_across_their_batches(tmp_path: Path) -> None:
-    table = pa.table({name: ["x"] * 3000 for name in ("query_id", "query_start_time", "user_name")})
+def test_rows_of_parquet_are_in_order_across_their_batches(tmp_path: Path) -> None:
+    numbers = [str(number) for number in range(3000)]
+    table = pa.table(dict.fromkeys(("query_id", "query_start_time", "user_name"), numbers))
     pq.write_table(table, tmp_path / "a.parquet", row_group_size=700)
-    assert [record.number for record in _records(tmp_path / "a.parquet")] == list(range(1, 3001))
+    assert [json.loads(record.text)["query_id"] for record in _records(tmp_path / "a.parquet")] == numbers

@@ -13,7 +13,7 @@ import pytest
 from exporter.errors import UsageError
 from exporter.input import formats
 from exporter.input.files import check_columns, records
-from exporter.input.find import find
+from exporter.input.find import ACCESS_HISTORY, QUERY_HISTORY, find
 from exporter.input.formats import InputFiles
 from tests.histories import FORMS, random_history, write_form
 from tests.input.bad_rows import GOOD
@@ -180,8 +180,13 @@ def test_what_only_spark_reads(given: str) -> None:
 
 def test_required_columns_in_any_case() -> None:
     source = InputFiles(formats.TABLE, ("a", "b", "c", "d"))
-    check_columns([" Query_ID "], source, ("query_id",))
+    check_columns([" Query_ID "], source, QUERY_HISTORY)
+    required = [" Query_ID ", "QUERY_start_time", "User_Name"]
+    check_columns(required, source, ACCESS_HISTORY)
     with pytest.raises(UsageError, match=r"^a, b, c: there is no column query_id \(there are: query_text, x\)$"):
-        check_columns(["X", "QUERY_TEXT"], source, ("query_id",))
-    with pytest.raises(UsageError, match=r"^a, b, c: there is no column user_name \(there are: objects_modified, x\)$"):
-        check_columns(["X", "objects_modified"], source, ("user_name",))
+        check_columns(["X", "QUERY_TEXT"], source, QUERY_HISTORY)
+    with pytest.raises(
+        UsageError,
+        match=r"^a, b, c: there is no column user_name \(there are: objects_modified, query_id, query_start_time\)$",
+    ):
+        check_columns([*required[:2], "objects_modified"], source, ACCESS_HISTORY)

@@ -14,13 +14,17 @@ from exporter.model.facts import (
     Content,
     Derivation,
     Join,
+    ObjectReference,
     PolicyReference,
     Setting,
-    Thing,
     Write,
 )
 
-T, OTHER, ROUTINE = Thing("table/1", "table"), Thing("table/2", "table"), Thing("function/3", "function")
+T, OTHER, ROUTINE = (
+    ObjectReference("table/1", "table"),
+    ObjectReference("table/2", "table"),
+    ObjectReference("function/3", "function"),
+)
 
 
 def setting(property_: str, **more: Any) -> Setting:
@@ -163,27 +167,29 @@ def test_the_same_content_is_read_once() -> None:
 def test_many_contents_are_told_apart() -> None:
     """More than are kept, of which each may lie where another lay."""
     for number in range(1000):
-        assert list(effects(Content(writes=(Write(Thing(f"table/{number}", "table")),)))) == [f"table/{number}"]
+        assert list(effects(Content(writes=(Write(ObjectReference(f"table/{number}", "table")),)))) == [
+            f"table/{number}"
+        ]
 
 
 def test_keys_are_sorted() -> None:
-    content = Content(writes=tuple(Write(Thing(f"table/{number}", "table")) for number in (3, 1, 2)))
+    content = Content(writes=tuple(Write(ObjectReference(f"table/{number}", "table")) for number in (3, 1, 2)))
     assert list(effects(content)) == ["table/1", "table/2", "table/3"]
 
 
 @pytest.mark.parametrize(
     ("thing", "new", "found"),
     [
-        (Thing("table/name/D.S.A", "table", "TABLE", None, "D.S.A"), "D.S.Z", "table/name/D.S.Z"),
-        (Thing("view/name/D.S.A", "view", "VIEW", None, "D.S.A"), "D.S.Z", "view/name/D.S.Z"),
-        (Thing("table/name/D.S.A", "table", "TABLE", None, "D.S.A"), "d.s.a", None),  # another spelling
-        (Thing("table/1", "table", "TABLE", "1", "D.S.A"), "D.S.Z", None),
-        (Thing("tag/name/D.S.A", "tag", "TAG", None, "D.S.A"), "D.S.Z", None),
-        (Thing("table/name/D.S.A", "table", "TABLE", None, "D.S.A"), None, None),
+        (ObjectReference("table/name/D.S.A", "table", "TABLE", None, "D.S.A"), "D.S.Z", "table/name/D.S.Z"),
+        (ObjectReference("view/name/D.S.A", "view", "VIEW", None, "D.S.A"), "D.S.Z", "view/name/D.S.Z"),
+        (ObjectReference("table/name/D.S.A", "table", "TABLE", None, "D.S.A"), "d.s.a", None),  # another spelling
+        (ObjectReference("table/1", "table", "TABLE", "1", "D.S.A"), "D.S.Z", None),
+        (ObjectReference("tag/name/D.S.A", "tag", "TAG", None, "D.S.A"), "D.S.Z", None),
+        (ObjectReference("table/name/D.S.A", "table", "TABLE", None, "D.S.A"), None, None),
     ],
 )
 def test_a_rename_without_an_id_ends_one_object_and_begins_another(
-    thing: Thing, new: str | None, found: str | None
+    thing: ObjectReference, new: str | None, found: str | None
 ) -> None:
     renaming = Change(f"alter/{thing.key}", thing, "ALTER", new, *[None] * 11)
     expected = {} if found is None else {thing.key: Effect(drops=True), found: Effect(makes=True, creates=True)}

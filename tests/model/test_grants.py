@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from exporter.model.facts import Grant, Thing
+from exporter.model.facts import Grant, ObjectReference
 from exporter.model.grants import ANY, covering_revokes, ends_grant, grant_path, setting_of_grant
 from tests.model.told import facts_of, row
 
@@ -146,7 +146,7 @@ def test_to_revoke_on_all_tables_is_to_revoke_on_each(revoked: Any, held: Any, i
     for given, taken, is_one in (("SELECT", "SELECT", True), ("SELECT", "ALL", True), ("SELECT", "INSERT", False)):
         one = grant({"PRIVILEGES": [given], **held})
         back = replace(grant({"PRIVILEGES": [ANY if taken == "ALL" else taken], **revoked}), is_revoked=True)
-        told_of = [setting_of_grant(each, Thing("share/5", "share"))[0] for each in (back, one)]
+        told_of = [setting_of_grant(each, ObjectReference("share/5", "share"))[0] for each in (back, one)]
         assert ends_grant(told_of[0], told_of[1], covering_revokes(one)) is (is_over and is_one)
 
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from msgspec import Struct, structs
 
 from exporter.model import profiles
-from exporter.model.facts import Thing
+from exporter.model.facts import ObjectReference
 from exporter.model.object_state import Profile
 from exporter.model.profiles import add, merge
-from exporter.openlineage.datasets import as_thing, spellings
+from exporter.openlineage.datasets import as_reference, spellings
 from exporter.openlineage.inputs_and_outputs import written
 from exporter.openlineage.settings import OpenLineageSettings
 from exporter.system.cache import Recent
@@ -56,9 +56,9 @@ def test_what_rows_show_of_an_object() -> None:
     )  # fmt: skip
 
 
-def things(value: Any) -> Iterator[Thing]:
+def things(value: Any) -> Iterator[ObjectReference]:
     """Every object in a value of the facts, wherever it is."""
-    if isinstance(value, Thing):
+    if isinstance(value, ObjectReference):
         yield value
     elif isinstance(value, Struct):
         yield from things(structs.astuple(value))
@@ -73,7 +73,7 @@ def shows_each_thing(query: QueryFacts) -> None:
         profile = found[query.account, thing.key]
         assert {thing.name} - {None} <= profile.names.keys() | profile.old_names.keys()
         assert {thing.account} - {None} <= profile.accounts
-        seen = [one for one in spellings(profile, as_thing(profile), SETTINGS) if one.is_seen]
+        seen = [one for one in spellings(profile, as_reference(profile), SETTINGS) if one.is_seen]
         assert (thing.name, thing.account) in {(one.name, one.account) for one in seen}
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exporter.input.query_history import NO_HISTORY, History
 from exporter.model.answers import Answers, Dataset
-from exporter.model.facts import Access, Column, Content, Derivation, QueryFacts, Thing, Write
+from exporter.model.facts import Access, Column, Content, Derivation, ObjectReference, QueryFacts, Write
 from exporter.openlineage.events import run_events
 from exporter.openlineage.settings import OpenLineageSettings
 
@@ -23,10 +23,10 @@ DEFAULTS: Final = OpenLineageSettings()
 NS: Final = "snowflake://ORG-ACC"
 
 
-def thing(key: str, name: str | None = None, **more: str) -> Thing:
+def thing(key: str, name: str | None = None, **more: str) -> ObjectReference:
     """An object: ``table/1`` is called T1 unless it is said otherwise."""
     kind, ident = key.split("/", 1)
-    return Thing(key, kind, kind.upper(), ident, name or f"{kind[0].upper()}{ident}", **more)
+    return ObjectReference(key, kind, kind.upper(), ident, name or f"{kind[0].upper()}{ident}", **more)
 
 
 def read(key: str, *columns: str, access: str = "DIRECT", **more: str) -> Access:
@@ -37,7 +37,9 @@ def write(key: str, *columns: str) -> Write:
     return Write(thing(key), tuple(map(Column, columns)))
 
 
-def derived(column: str, source: Thing, field: str | None, kind: str = "DIRECT", target: str = "table/9") -> Derivation:
+def derived(
+    column: str, source: ObjectReference, field: str | None, kind: str = "DIRECT", target: str = "table/9"
+) -> Derivation:
     return Derivation(target, None, column, kind, source, field)
 
 

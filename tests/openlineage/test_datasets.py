@@ -11,7 +11,7 @@ import pytest
 
 from exporter.model.object_state import Profile
 from exporter.openlineage import datasets, facets
-from exporter.openlineage.datasets import DatasetProfile, as_thing, dataset_event, facets_of, profiles_of, spellings
+from exporter.openlineage.datasets import DatasetProfile, as_reference, dataset_event, facets_of, profiles_of, spellings
 from exporter.openlineage.settings import OpenLineageSettings
 from tests import exports
 from tests.input.bad_rows import GOOD
@@ -33,7 +33,7 @@ def profile(key: str = "table/1", names: tuple[str, ...] = ("D.S.T",), **more: A
 def spelled(one: Profile) -> dict[tuple[str | None, str | None], tuple[str, str, bool]]:
     return {
         (each.name, each.account): (*each.dataset[1:3], each.is_seen)
-        for each in spellings(one, as_thing(one), SETTINGS)
+        for each in spellings(one, as_reference(one), SETTINGS)
     }
 
 
@@ -85,7 +85,7 @@ def test_a_name_that_only_a_swap_gave_is_told_beside_others_but_not_of_what_has_
 
 
 def test_of_several_values_the_least_is_shown() -> None:
-    found = as_thing(profile(domains={"TABLE", "DYNAMIC TABLE"}, object_id="1", stage_kinds={"b", "a"}))
+    found = as_reference(profile(domains={"TABLE", "DYNAMIC TABLE"}, object_id="1", stage_kinds={"b", "a"}))
     assert (found.domain, found.object_id, found.stage_kind, found.name) == ("DYNAMIC TABLE", "1", "a", None)
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from openlineage.client.naming import dataset as naming
 
-from exporter.model.facts import Thing
+from exporter.model.facts import ObjectReference
 from exporter.model.identifiers import canonical_name
 from exporter.openlineage.naming import (
     RUN_NAMESPACE,
@@ -82,7 +82,7 @@ def test_locations_that_the_naming_page_does_not_describe(url: str, namespace: s
 
 
 def named(name: str | None, settings: OpenLineageSettings, **thing: str) -> tuple[str, str]:
-    one = Thing(**{"kind": "table", "key": "table/1", **thing})
+    one = ObjectReference(**{"kind": "table", "key": "table/1", **thing})
     return dataset_name(one, None if name is None else canonical_name(name), "ORG-ACC", settings)
 
 

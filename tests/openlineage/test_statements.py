@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from exporter.input.query_history import History
 from exporter.model.answers import Answers, Dataset
-from exporter.model.facts import Access, Agent, Change, Column, Content, Join, PolicyReference, Setting, Thing
+from exporter.model.facts import Access, Agent, Change, Column, Content, Join, ObjectReference, PolicyReference, Setting
 from exporter.openlineage import facets
 from exporter.openlineage.events import events_of, rows_written, run_events
 from exporter.openlineage.statement import statement
@@ -437,7 +437,7 @@ def test_policies_and_joins_are_told_of_datasets_in_a_fixed_order() -> None:
         Join(thing("table/1"), "LEFT_OUTER_JOIN", thing("table/3")),
         Join(thing("table/1"), "INNER_JOIN", thing("table/3")),
         Join(thing("table/1"), None, thing("table/2", account="OTHER")),
-        Join(Thing("table/0", "table"), "INNER_JOIN", thing("table/2")),
+        Join(ObjectReference("table/0", "table"), "INNER_JOIN", thing("table/2")),
     )
     for way in (1, -1):
         facets = complete(Content(policies=policies[::way], joins=joins[::way]))["run"]["facets"]

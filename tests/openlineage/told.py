@@ -44,7 +44,7 @@ def texts(rows: Iterable[Json], *, history: Iterable[Json] = (), **settings: Any
     """The events of rows under these settings, with these lines of QUERY_HISTORY, as they are written."""
     chosen = OpenLineageSettings(**settings)
     job = ExportJob(exports.ACCOUNT, "urn:tests/", graph=False, validate=False, query_text=True, openlineage=chosen)
-    made = local.run([*_records(rows), *_records(history, is_history=True)], job)
+    made = local.export_records([*_records(rows), *_records(history, is_history=True)], job)
     return [text for message in made if message.to == To.EVENTS for text in message.body.decode().split("\n")]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from exporter.pipeline.messages import Addresses, bucket, statement_of, written_at
+from exporter.pipeline.messages import Addresses, bucket, query_key, statement_of
 from tests.input.bad_rows import GOOD
 from tests.model.told import row_of
 
@@ -20,5 +20,5 @@ def test_there_are_about_eight_buckets_for_each_partition(partitions: int, most:
 @pytest.mark.parametrize("partitions", [1, 10_000])
 def test_runs_of_a_statement_have_one_address_until_they_are_many(partitions: int) -> None:
     addresses, row = Addresses(partitions), row_of(GOOD)
-    keys = [written_at(addresses.of(row.content), "A", str(number)) for number in range(1_001)]
+    keys = [query_key(addresses.of(row.content), "A", str(number)) for number in range(1_001)]
     assert len({statement_of(key) for key in keys}) == 3

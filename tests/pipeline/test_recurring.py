@@ -39,7 +39,7 @@ def told(rows: Iterable[Json], job: ExportJob) -> dict[str, Counter[str]]:
     """By output, the texts of nodes and events, without what stands around them in files."""
     records = [Record("rows", 0, "line", orjson.dumps(row).decode()) for row in rows]
     found: dict[str, Counter[str]] = {}
-    for message in local.run(records, job):
+    for message in local.export_records(records, job):
         if message.to == To.EVENTS or message.to.startswith(To.GRAPH):
             found.setdefault(message.to, Counter()).update(_texts(message.to, message.body.decode()))
     return found

@@ -21,10 +21,10 @@ from exporter.ask.triples import LATE, Solution, in_utc
 from exporter.graph.terms import full
 from exporter.input.properties import read
 from exporter.model.effects import HOLDERS
-from exporter.model.facts import Grant, Thing
+from exporter.model.facts import Grant, ObjectReference
 from exporter.model.grants import ANY, grants
 from exporter.model.identifiers import match_name
-from exporter.model.objects import thing_of
+from exporter.model.objects import reference_of
 from exporter.system.reachable import reachable
 
 _SHOWN: Final = 3
@@ -386,7 +386,7 @@ def _held_after(graph: Lookups, revoke: Solution) -> Iterator[Solution]:
 
 
 def _revoked(revoke: Solution) -> list[Grant]:
-    changed = thing_of(revoke["domain"], revoke["id"] or None, revoke["name"] or None)
+    changed = reference_of(revoke["domain"], revoke["id"] or None, revoke["name"] or None)
     every = () if changed is None else grants(changed, read(revoke["properties"]))
     return [one for one in every if one.is_revoked]
 
@@ -403,7 +403,7 @@ def _may_end(graph: Lookups, revoked: Grant, held: Solution, time: datetime) -> 
     return is_inside and graph.is_of_kind(held["object"], revoked.on_all)
 
 
-def _may_be(graph: Lookups, thing: Thing, iri: str, time: datetime) -> bool:
+def _may_be(graph: Lookups, thing: ObjectReference, iri: str, time: datetime) -> bool:
     """Whether what a row names can be an object of the graph: by its id, else by its kind and its name at that time."""
     ident = graph.text(iri, "ah:objectId")
     if iri.rsplit("/", 2 if ident else 3)[1] != thing.kind:

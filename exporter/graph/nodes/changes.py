@@ -17,7 +17,7 @@ from exporter.graph.nodes.versions import QueryContext, with_ending
 from exporter.graph.terms import SETTING_CLASSES, Node, Values, single
 from exporter.graph.vocabulary import CHANGE, GRANT, SETTING, VERSION
 from exporter.model.answers import CarriedSetting
-from exporter.model.facts import Change, Grant, Setting, Thing
+from exporter.model.facts import Change, Grant, ObjectReference, Setting
 from exporter.model.grants import GRANTED, grant_path, setting_of_grant
 from exporter.model.identifiers import segment
 
@@ -36,7 +36,7 @@ def grants(change: Change, change_iri: str, query: QueryContext) -> list[Node]:
     ]
 
 
-def _grant(change: Change, grant: Grant, grantee: Thing, query: QueryContext) -> Values:
+def _grant(change: Change, grant: Grant, grantee: ObjectReference, query: QueryContext) -> Values:
     held = change.change_key, None, *setting_of_grant(grant, change.thing)
     return single(
         {

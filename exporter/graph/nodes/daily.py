@@ -41,7 +41,7 @@ from exporter.graph.vocabulary import (
     SETTING,
 )
 from exporter.model.accesses import ReadGroup, access_groups, only_reads
-from exporter.model.facts import Content, Derivation, Thing
+from exporter.model.facts import Content, Derivation, ObjectReference
 from exporter.model.identifiers import ROUTINE_KINDS, segment
 
 Target = tuple[str, str]
@@ -226,7 +226,7 @@ def read_iri(day: str, user_name: str, role: str, object_key: str, iris: Iris) -
     return iris.path(f"reads/{day}/{segment(user_name)}{role}/of/{object_key}")
 
 
-def role_path(role_name: str | None, role: Thing | None) -> str:
+def role_path(role_name: str | None, role: ObjectReference | None) -> str:
     """``/as/NAME`` of a role of the account, ``/as/KIND/NAME`` of another kind of role, which can have the same name;
     empty for none.
     """
