@@ -38,11 +38,20 @@ OLD: Final[Json] = {"objectDomain": "Schema", "objectId": 80, "objectName": "D.S
 AROUND: Final[Json] = {"objectDomain": "Schema", "objectId": 81, "objectName": "D.COPY"}
 WHOLE: Final[Json] = {"objectDomain": "Database", "objectId": 82, "objectName": "D2"}
 BARE, BARE_COPY = ({key: value for key, value in one.items() if key != "columns"} for one in (A, B))
+WHOLE_SOURCE: Final[Json] = {"columnName": "C", "directSources": [BARE], "baseSources": [BARE]}
+FROM_COPY: Final[Json] = {"columnName": "C", "directSources": [BARE_COPY]}
 CALLED: Final[Json] = {"event_source": "horizon_irc", "additional_properties": {"irc_event_type": "LoadTable"}}
 STORIES: Final[dict[str, list[Json]]] = {
     "clean": [changed(A, "CREATE"), copied(A, B), read(B, "BEN")],
     # the table is named as the source of a column alone (beyond_the_documents.md)
     "source": [changed(A, "CREATE"), changed(B, "CREATE"), read(B), {**copied(A, C), **UNREAD}],
+    # the same, and the source has no column, as a stage has none; the column that it filled goes on
+    "whole-source": [
+        read(A), {**copied(A, B), **UNREAD, "objects_modified": [{**B, "columns": [{**WHOLE_SOURCE}]}]}, copied(B, T),
+    ],
+    "whole-source-later": [
+        copied(A, B), {**copied(B, C), **UNREAD, "objects_modified": [{**C, "columns": [{**FROM_COPY}]}]},
+    ],
     # by an agent, of what is masked for another query; what was copied is among what was read, or not
     "agent-source": [read(A, masked=True), {**copied(A, C), **read(B), **BY_AGENT}],
     "agent-read": [read(A, masked=True), {**copied(A, C), **BY_AGENT}],
@@ -190,6 +199,25 @@ def test_it_is_told_of_agents_masks_and_ways(question: str, given: dict[str, str
 def test_it_is_told_of_what_the_data_went_through(question: str, whole: Store) -> None:
     answer = asked(question, stories.of("on-the-way", whole), object_name="D.S.A")
     assert "Rows have D.S.B as the source of what queries wrote" in "\n".join(answer.notes)
+
+
+def test_what_was_filled_from_a_source_without_a_column_is_told_where_the_data_is_followed(whole: Store) -> None:
+    """An answer about where data went begins at what queries read, or follows columns."""
+    told = (
+        "Rows have D.S.A as a source of what queries wrote, without a column, and not among what they read: query q2."
+    )
+    for given in ({}, {"column_name": "C"}):
+        assert f"{told} The answer does not follow these. Ask end-up of what they wrote, too: D.S.B." in notes(
+            "end-up", "whole-source", whole, object_name="D.S.A", **given
+        )
+    assert "D.S.T" in {row[0] for row in asked("end-up", stories.of("whole-source", whole), object_name="D.S.B").rows}
+    later = notes("end-up", "whole-source-later", whole, object_name="D.S.A")
+    assert "Rows have D.S.B as a source" in later
+    assert "Ask end-up of what they wrote, too: D.S.C." in later
+    by_column = notes("column-copies", "whole-source", whole, object_name="D.S.A", column_name="C")
+    assert "do not say which column came from which: query q2." in by_column
+    for story in ("source", "clean"):
+        assert "without a column" not in notes("end-up", story, whole, object_name="D.S.A")
 
 
 # --- reads without columns --------------------------------------------------------------------------------------------

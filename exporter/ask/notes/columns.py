@@ -139,11 +139,52 @@ def wholes_behind(asked: Asked, columns: Iterable[str]) -> Iterable[str]:
 
 def _untold_down(asked: Asked) -> Iterator[tuple[str, str]]:
     """The versions that were filled from objects with the data, and of which rows do not say it by column; each with
-    the object that was read.
+    the object that was read, or that is only a source.
     """
-    for made, thing, read, are_told in _filled(asked.graph, _holders(asked.graph, starts_of_copies(asked))):
+    holders = _holders(asked.graph, starts_of_copies(asked))
+    for made, thing, read, are_told in _filled(asked.graph, holders):
         if not any(are_told) or not (read or all(are_told)):
             yield made, thing
+    yield from _whole_sources(asked.graph, holders)
+
+
+def whole_sources(asked: Asked) -> Iterator[str]:
+    """For an ``end-up``, which begins at what queries read: objects that rows have as a source alone, without a column
+    (beyond the documents, "Sources in directSources that are missing from direct_objects_accessed").
+    """
+    graph, holders = asked.graph, _holders(asked.graph, starts_of_copies(asked))
+    for thing in sorted(asked.asked_objects - set(holders)):
+        holders[thing] = set(), set(graph.subjects("prov:specializationOf", thing))
+    sources, targets, queries = set[str](), set[str](), set[str]()
+    for made, thing in _whole_sources(graph, holders):
+        for query in filter(asked.has_activity, graph.objects(made, "prov:wasGeneratedBy")):
+            queries.add(query)
+            sources.add(asked.label(thing))
+            targets.update(map(asked.label, graph.objects(made, "prov:specializationOf")))
+    if queries:
+        yield (
+            f"Rows have {first_of(sorted(sources), _SHOWN)} as a source of what queries wrote, without a column, and "
+            f"not among what they read: {queries_in_words(graph, queries)}. The answer does not follow these. Ask "
+            f"end-up of what they wrote, too: {first_of(sorted(targets), _SHOWN)}."
+        )
+
+
+def _whole_sources(graph: Lookups, holders: _Holders) -> Iterator[tuple[str, str]]:
+    """The versions that were filled from these objects by queries whose rows name them only as a source, without a
+    column; each with the source.
+    """
+    for thing, (_, states) in sorted(holders.items()):
+        every = reachable(sorted(states), lambda one: graph.subjects("ah:priorVersion", one))
+        filled = (made for state in every for made in graph.subjects("prov:wasDerivedFrom", state))
+        for made in dict.fromkeys(graph.at_most(filled, _LOOKED_AT)):
+            parts = graph.subjects("dcterms:isPartOf", made)
+            derivations = (one for part in parts for one in graph.derivations_of(part))
+            is_whole = any(
+                thing in graph.objects(one, "ah:sourceObject") and not any(graph.objects(one, "ah:sourceColumn"))
+                for one in derivations
+            )
+            if is_whole and thing not in _columns_read(graph, made):
+                yield made, thing
 
 
 def known_as_wholes(asked: Asked) -> set[str]:

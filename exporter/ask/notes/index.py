@@ -132,6 +132,7 @@ _NOTES: Final = (
     Note(uncounted_reads.without_columns, only=uncounted_reads.OF_READ_COLUMNS),
     Note(columns.without_column_sources, _OURS, columns.OF_COLUMN_LINEAGE),
     Note(columns.into_itself, only=("end-up",)),
+    Note(columns.whole_sources, only=("end-up",)),
     Note(untold_writes.untold_writes, _OURS, untold_writes.OF_SOURCES),
     Note(columns.through_shared_views, _OURS, columns.OF_COLUMN_LINEAGE),
     Note(changes_without_id.with_and_without_id, _OURS),
