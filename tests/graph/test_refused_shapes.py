@@ -132,6 +132,28 @@ def test_a_folder_of_shapes_may_be_given_twice_and_so_may_the_exporters_own(tmp_
     assert len(again) == len(once)
 
 
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_a_shape_in_two_files_is_refused_in_any_order(tmp_path: Path, *, is_turned: bool) -> None:
+    """Together they would be one shape: of two severities, the one that comes first would count."""
+    files = {"strict": f"{NODE} sh:nodeKind sh:IRI .", "mild": f"{NODE} sh:nodeKind sh:IRI ; sh:severity sh:Warning ."}
+    for name, shape in files.items():
+        (tmp_path / f"{name}.ttl").write_text(PREFIXES + shape, "utf-8")
+    every = sorted((tmp_path / f"{name}.ttl" for name in files), reverse=is_turned)
+    with pytest.raises(UsageError, match=rf"{every[1].name}: .*is described in .*{every[0].name}, too"):
+        load(every)
+    assert load(every[:1]).targeted
+
+
+def test_a_file_may_deactivate_the_shape_of_another(tmp_path: Path) -> None:
+    (tmp_path / "strict.ttl").write_text(f"{PREFIXES} {NODE} sh:nodeKind sh:IRI .", "utf-8")
+    (tmp_path / "a-week.ttl").write_text(f"{PREFIXES} {NODE.split()[0]} sh:deactivated true .", "utf-8")
+    both = [tmp_path / "strict.ttl", tmp_path / "a-week.ttl"]
+    own = {shape.name for shape in load().targeted}
+    assert {shape.name for shape in load(both[:1]).targeted} > own
+    for every in (both, both[::-1]):
+        assert {shape.name for shape in load(every).targeted} == own
+
+
 def test_a_folder_without_shapes_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds no shapes"):
         load([tmp_path])

@@ -82,40 +82,52 @@ def shapes_graph(extra_dirs: Iterable[Path] = (), own: Iterable[Path] | None = N
     single files, which may not change the project's shapes. Raises UsageError where a user's file or shape has no use.
     """
     triples, described, documents = list[Triple](), dict[Term, Path](), Documents()
+    shape_files = dict[Term, Path]()
 
-    def add(file: Path, known: set[Term] | None = None) -> None:
-        for triple in documents.triples(file):
+    def add(file: Path, known: set[Term] | None = None) -> list[Triple]:
+        added = list(documents.triples(file))
+        for triple in added:
             subject = cast("Term", triple.subject)  # typed wider by pyoxigraph, for RDF-star, which is not parsed here
             if known and subject in known:
                 raise UsageError(
                     f"{file}: {text(subject)} is a shape of the exporter, which cannot be changed. "
                     "Give your shape another IRI"
                 )
-            triples.append(triple)
-            described.setdefault(subject, file)
+        for subject in _shapes_of(added):
+            other = shape_files.setdefault(subject, file)
+            if other != file and isinstance(subject, NamedNode):
+                raise UsageError(
+                    f"{file}: {text(subject)} is described in {other}, too: what both files say would be one shape, "
+                    "and one may weaken the other. Give one of them another IRI"
+                )
+        for triple in added:
+            described.setdefault(cast("Term", triple.subject), file)
+        triples.extend(added)
+        return added
 
     own = own_files() if own is None else list(own)
     for file in own:
         add(file)
-    known, paths, shipped = set(described), {file.resolve() for file in own}, len(triples)
+    known, paths = set(described), {file.resolve() for file in own}
     folders = [(folder, [file for file in files_of(folder) if file.resolve() not in paths]) for folder in extra_dirs]
+    given = dict[Path, list[Triple]]()
     for file in (file for _, files in folders for file in files):
-        if file.resolve() not in paths:
-            paths.add(file.resolve())
-            add(file, known)
+        if file.resolve() not in given:
+            given[file.resolve()] = add(file, known)
     source = ShapesGraph(triples, described)
-    _check_used(source, triples[shipped:], folders)
+    _check_used(source, given, folders)
     return source
 
 
-def _check_used(source: ShapesGraph, given: list[Triple], folders: list[tuple[Path, list[Path]]]) -> None:
+def _check_used(source: ShapesGraph, by_file: dict[Path, list[Triple]], folders: list[tuple[Path, list[Path]]]) -> None:
     """Raises where a user's file or shape can never apply to anything: it would be silent for ever."""
+    given = [triple for triples in by_file.values() for triple in triples]
     shapes = _shapes_of(given)
     used = {triple.object for triple in source.triples}
-    holding, described = {source.file_of(subject) for subject in shapes}, set(map(str, source.files.values()))
     for folder, files in folders:
-        empty = next((file for file in files if str(file) not in described), None)
-        if empty or (files and holding.isdisjoint(map(str, files))):
+        about = {file: {triple.subject for triple in by_file[file.resolve()]} for file in files}
+        empty = next((file for file in files if not about[file]), None)
+        if empty or (files and not any(subject in subjects for subject in shapes for subjects in about.values())):
             raise UsageError(f"{empty or folder}: holds no shapes. Write some, or leave it out")
     for triple in given:
         if fault := terms.fault_of(triple, source.graph):
