@@ -212,10 +212,12 @@ def _seconds(progress: Progress) -> dict[str, float]:
 
 
 def _period(earlier: EarlierRuns, outcome: Outcome) -> dict[str, str] | None:
-    """The period of DIR: of the days made now, or as before where its first or last day was not made again."""
+    """The period of DIR: of the days made now, or as before where its first or last day was not made again. None if DIR
+    has no query: a day that is left without one makes all days again, and then none of them has any.
+    """
     period_before, counts = earlier.runs[-1].get("period") if earlier.runs else None, outcome.counts
     if counts.first is None or counts.last is None:
-        return period_before if outcome.days else None
+        return period_before if outcome.days and not outcome.rebuilt_days else None
     period_now = {"first": iso(counts.first), "last": iso(counts.last)}
     if period_before is None:
         return period_now
@@ -299,9 +301,19 @@ def _refusals(settings: Settings, report: Report, new: Publication, text: str) -
         given = ", ".join(settings.query_history)
         what = f"none of the {history['rows_in']:,} rows of {given} is a row of QUERY_HISTORY"
         yield what, "Give rows of the view QUERY_HISTORY, or leave out --query-history"
-    if report.forgotten and report.forgotten["queries"] and report.period is None and not settings.allow_empty:
-        what = f"all {report.forgotten['queries']:,} queries of {settings.out} would be removed"
-        yield what, f"{is_intended}, or another day or user"
+    if report.period is None and _had_queries(new) and not settings.allow_empty:
+        forgotten = report.forgotten["queries"] if report.forgotten else 0
+        if forgotten and not report.violations:
+            yield (
+                f"all {forgotten:,} queries of {settings.out} would be removed",
+                f"{is_intended}, or another day or user",
+            )
+        refused = (
+            "the shapes refuse all"
+            if not forgotten
+            else f"{forgotten:,} would be removed, the shapes refuse the others"
+        )
+        yield f"{settings.out} would be left without queries: {refused}", f"{_reasons(new)}{is_intended}"
     if not settings.inputs and not settings.aggregate:  # rows are only removed, so no rows are expected
         return
     if report.rows_in == 0 and not settings.allow_empty:
@@ -325,6 +337,12 @@ def _refusals_of_size(settings: Settings, report: Report, new: Publication) -> I
         if report.exported * _SHARE < rows_before:
             helps = "Give --force to replace it anyway, or --min-rows N for another limit"
             yield f"{rows}, fewer than half of the {rows_before:,} in {settings.out}", helps
+
+
+def _had_queries(new: Publication) -> bool:
+    """Whether the old DIR of an update has queries: the last of its runs gives their period."""
+    runs = _json(new.text_before(LOG))
+    return isinstance(runs, list) and bool(runs) and isinstance(runs[-1], dict) and runs[-1].get("period") is not None
 
 
 def _before(new: Publication) -> int:

@@ -103,6 +103,41 @@ def test_a_user_is_forgotten_with_the_shapes(tmp_path: Path) -> None:
     assert aside(out) == ["took-20-a", "took-20-b"]
 
 
+def exported(rows: Sequence[Json], out: Path, *options: str) -> int:
+    of_rows = exports.ndjson(rows, out.with_suffix(".rows.ndjson"))
+    of_lines = exports.ndjson(times(rows), out.with_suffix(".lines.ndjson"))
+    return exports.export([of_rows], out, "--update", "--query-history", str(of_lines), *options)
+
+
+def test_an_update_that_leaves_nothing_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A wrong shape would empty DIR, of which no query is left in the rows that are given again."""
+    out, every = tmp_path / "out", [at("took-5-a", 1), at("took-20-b", 2)]
+    assert exported(every, out) == 0
+    before, rules = (out / "manifest.json").read_bytes(), shapes(tmp_path / "rules.ttl", 1)
+    assert exported(every[:1], out, "--shapes", rules) == 2
+    assert "would be left without queries: the shapes refuse all" in capsys.readouterr().err
+    assert (out / "manifest.json").read_bytes() == before
+    assert exported(every[:1], out, "--shapes", rules, "--allow-empty") == 1
+    assert (queries(out), exports.report(out)["period"]) == (set(), None)
+    assert exported(every[:1], out, "--shapes", rules) == 0, "no query is lost: DIR has none"
+    assert exported([*every[:1], at("took-1-c", 3)], out, "--shapes", rules) == 0
+    assert exports.report(out)["period"] == {"first": "2026-03-03T10:00:00Z", "last": "2026-03-03T10:00:00Z"}
+
+
+def test_what_the_shapes_refuse_is_not_left_when_all_others_are_forgotten(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, rules = tmp_path / "out", shapes(tmp_path / "rules.ttl", 10)
+    assert exported([{**at("took-5-hers", 1), "user_name": "HER"}, at("took-20-b", 2)], out, "--shapes", rules) == 1
+    forget = ("--update", "--shapes", rules, "--forget-user", "HER")
+    assert exports.export([], out, *forget) == 2
+    assert "1 would be removed, the shapes refuse the others" in capsys.readouterr().err
+    assert queries(out) == {"took-5-hers"}
+    assert exports.export([], out, *forget, "--allow-empty") == 1
+    assert exports.report(out)["period"] is None, "the times of her queries are forgotten, too"
+    assert "2026-03-01" not in (out / "export.ttl").read_text(encoding="utf-8").partition("generated")[0]
+
+
 @pytest.mark.parametrize(
     ("before", "now", "refused", "back"),
     [(None, 10, 2, 0), (10, 30, 0, 2), (10, 4, 1, 0), (30, 10, 2, 0), (10, 10, None, None)],
