@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import builtins
 import json
+import os
 import re
 import shlex
+import subprocess
 import tomllib
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -225,10 +227,26 @@ def test_two_fetches_do_not_write_one_folder(run: Callable[..., tuple[int, str, 
 @pytest.mark.parametrize("page", ["docs/tutorial.md", "docs/production.md"])
 def test_the_lines_of_cron_are_commands_that_there_are(page: str) -> None:
     lines = [line for kind, body in BLOCK.findall(text(page)) if kind == "crontab" for line in body.splitlines()]
-    commands = [part.strip() for line in lines for part in line.split("&&") if part.strip().startswith("exporter ")]
+    parts = [part.strip(" {") for line in lines for part in re.split(r"&&|\|\||;", line)]
+    commands = [part for part in parts if part.startswith("exporter ")]
     assert len(commands) >= 2
     for one in commands:
         read(shlex.split(one)[1:])
+
+
+@pytest.mark.parametrize(("code", "is_pushed"), [(0, True), (1, True), (2, False), (4, False)])
+def test_what_the_shapes_did_not_refuse_is_pushed_by_the_line_of_cron(
+    code: int, tmp_path: Path, *, is_pushed: bool
+) -> None:
+    """An export with exit 1 has published the rest (docs/interface.md, "Exit codes")."""
+    (line,) = (one for one in text("docs/production.md").splitlines() if one.startswith("15 6 * * *  lineage  cd "))
+    program = tmp_path / "exporter"
+    program.write_text(f'#!/bin/sh\necho "$1" >>{tmp_path}/ran\ntest "$1" != export || exit {code}\n', encoding="utf-8")
+    program.chmod(0o755)
+    command = line.partition("cd /srv/lineage && ")[2]
+    subprocess.run(["sh", "-c", command], env={"PATH": f"{tmp_path}:{os.environ['PATH']}"}, check=False)
+    ran = (tmp_path / "ran").read_text(encoding="utf-8").split()
+    assert ran == ["fetch", "export", *(["push"] if is_pushed else [])]
 
 
 def test_the_grants_of_the_page_are_those_of_the_messages() -> None:
