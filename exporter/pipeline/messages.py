@@ -46,7 +46,7 @@ class To:
     AGENT: Final = "agent"
     ACCOUNT: Final = "account"
     ORGANIZATION: Final = "organization"
-    UNRECORDED_QUERY: Final = "statement"  # a query that is named as a parent or root and has no row
+    UNRECORDED_QUERY: Final = "unrecorded"  # a query that is named as a parent or root and has no row
     QUERY: Final = "query"  # a query receives its rows, its line of QUERY_HISTORY and its children
     NAMED_FOR_PARENT: Final = "parent-0"  # the datasets from which a parent's job is named
     PARENT: Final = "parent-1"  # a parent receives the facts from which its job is named
