@@ -382,7 +382,7 @@ class _Extractor:
 
     def _address(self, facts: QueryFacts, content: bytes, uses: Prepared) -> str:
         """Where a query is written: at an address of the day on which it ends, if an object answers only then."""
-        ends_later = 0 < self._job.until <= facts.end and any(ended is not None for _, _, ended, _ in uses)
+        ends_later = 0 < self._job.day_end <= facts.end and any(ended is not None for _, _, ended, _ in uses)
         return self._addresses.of(content, day_of(facts.end) if ends_later and facts.end > facts.start else "")
 
     def _count(self, facts: QueryFacts) -> None:
