@@ -428,11 +428,11 @@ class _Extractor:
         if known is not None:
             return known
         names = attributes_of(facts.content).names
-        made = [
+        uses = [
             (key, encode((started, None)), None if ended is None else encode((None, ended)), encode((started, ended)))
             for key, started, ended in uses_in_time(facts.content, names)
         ]
-        return _prepared.keep(facts.content, made, sum(len(both) for _, _, _, both in made))
+        return _prepared.keep(facts.content, uses, sum(len(both) for _, _, _, both in uses))
 
     def _objects(self) -> Iterator[Message]:
         for (account, object_key), profile in self._profiles.items():
