@@ -28,6 +28,7 @@ from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import is_text
 from exporter.pipeline.read import read
 from exporter.pipeline.texts import NodeWriter, pieces
+from exporter.system.cache import collect_garbage_rarely
 from exporter.system.progress import NoProgress
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ class Timed(local.LocalEngine):
 
 def run(lines: Iterable[str], job: ExportJob) -> tuple[int, Timed]:
     """How many rows there are, and the engine that had them."""
-    local.collect_garbage_rarely()
+    collect_garbage_rarely()
     records = [Record("rows", 0, "line", line) for line in lines]
     clock = Clock()
     engine = Timed(clock)

@@ -1,93 +1,23 @@
 """The settings of an export: their meaning, their allowed values, and their form in the manifest.
 
-:mod:`exporter.cli.configuration` reads them. Account identifiers are converted to canonical form, so that different
-exports and producers use the same names. Snowflake accepts an identifier in any letter case and in several forms, and
-people copy it from addresses. The canonical form is ``ORG-ACCOUNT`` in upper case, as in the views. If only the
-account's locator is given, it is ``locator.region.cloud`` in lower case, as in its address. Sources: Snowflake's
-documentation, "Account identifiers"; OpenLineage's naming page (spec/Naming.md), "Snowflake".
+:mod:`exporter.cli.configuration` reads them.
 """
 
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from typing import Any, Final
 
 from exporter.errors import UsageError
-from exporter.graph.iri import STORAGE_SCHEMES, UNNAMED_ACCOUNT
+from exporter.graph.iri import STORAGE_SCHEMES
 from exporter.graph.terms import SYNTAXES
 from exporter.input.formats import is_remote
+from exporter.model.account_identifier import UNNAMED_ACCOUNT, normalized
 from exporter.openlineage.settings import HELPERS, OpenLineageSettings
 from exporter.privacy.filters import Privacy
 from exporter.system.files import KINDS as COMPRESSIONS
-
-HOW: Final = "in Snowflake, SELECT CURRENT_ORGANIZATION_NAME() || '-' || CURRENT_ACCOUNT_NAME() returns the name"
-
-_scheme: Final = re.compile(r"\A(?:https?|snowflake)://")
-_host: Final = re.compile(r"(?:\.privatelink)?(?:\.snowflakecomputing\.(?:com|cn))?[:/]*\Z")
-_page: Final = re.compile(r"app\.snowflake\.com/([a-z]\w*)/(\w+)(?:/.*)?").fullmatch
-_by_name: Final = re.compile(r"([a-z][a-z0-9]*)-(\w[\w-]*)", re.ASCII).fullmatch
-_by_name_in_sql: Final = re.compile(r"([a-z][a-z0-9]*)\.([a-z]\w*)", re.ASCII).fullmatch
-_by_locator: Final = re.compile(
-    r"(?P<locator>\w+)(?P<compliance>\.fhplus|\.dod)?(?:\.(?P<region>[a-z]+-[a-z0-9-]+)(?:\.(?P<cloud>aws|azure|gcp))?)?",
-    re.ASCII,
-).fullmatch
-_is_of_aws: Final = re.compile(r"[a-z]{2}-(?:[a-z]+-)+\d").fullmatch
-_is_of_gcp: Final = re.compile(r"[a-z]+-[a-z]+\d").fullmatch
-
-
-def spelled(account: str) -> str:
-    """The canonical form of an account identifier. Raises UsageError if the text is not one.
-
-    >>> spelled("acme-prod"), spelled("https://acme-data-prod.snowflakecomputing.com/"), spelled("ACME.DATA_PROD")
-    ('ACME-PROD', 'ACME-DATA_PROD', 'ACME-DATA_PROD')
-    >>> spelled("XY12345"), spelled("xy12345.us-east-2"), spelled("XY12345.West-Europe")
-    ('xy12345', 'xy12345.us-east-2.aws', 'xy12345.west-europe.azure')
-    """
-    if account == UNNAMED_ACCOUNT:
-        return account
-    plain = _host.sub("", _scheme.sub("", account.strip().lower()))
-    if match := _by_name(plain) or _page(plain) or _by_name_in_sql(plain):
-        # In addresses the underscores of an account name are written as hyphens; the name itself has no hyphen.
-        return f"{match[1]}-{match[2].replace('-', '_')}".upper()
-    if match := _by_locator(plain):
-        region = match["region"]
-        place = f".{region}.{match['cloud'] or _cloud(region)}" if region else ""
-        return f"{match['locator']}{match['compliance'] or ''}{place}"
-    raise UsageError(
-        f"account: {account!r} is not an account identifier. Give ORG-ACCOUNT, such as MYORG-MYACCOUNT ({HOW}), or a "
-        "locator with its region, such as xy12345.us-east-2.aws"
-    )
-
-
-def spelled_if_any(account: str) -> str:
-    """The canonical form of an account identifier; a text that is none stays as it is."""
-    with suppress(UsageError):
-        return spelled(account)
-    return account
-
-
-def _cloud(region: str) -> str:
-    """The cloud of a region: ``us-east-2`` is AWS, ``us-central1`` is Google, ``west-europe`` is Azure."""
-    return "aws" if _is_of_aws(region) else "gcp" if _is_of_gcp(region) else "azure"
-
-
-def advice(account: str) -> str | None:
-    """A warning if the account identifier is not unique, so that the names of two accounts may be equal; else None."""
-    if account == UNNAMED_ACCOUNT:
-        return (
-            f"no --account was given, so all names begin with snowflake://{account}, and names of different accounts "
-            f"cannot be distinguished. Give ORG-ACCOUNT: {HOW}"
-        )
-    if "-" in account:
-        return None
-    return (
-        f"{account} is a locator without a region, which two accounts can share; give the account as ORG-ACCOUNT, as "
-        f"the views and other producers do: {HOW}"
-    )
-
 
 DEFAULT_ACCOUNT: Final = UNNAMED_ACCOUNT
 OUTPUTS: Final = ("events", "graph", "catalog", "facts")
@@ -145,7 +75,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Raise UsageError for values that are not allowed; the message names the setting."""
-        object.__setattr__(self, "account", spelled(self.account))
+        object.__setattr__(self, "account", normalized(self.account))
         if not self.base:
             object.__setattr__(self, "base", f"snowflake://{self.account}/")
         if not _BASE.fullmatch(self.base) or self.base.split(":", 1)[0] in STORAGE_SCHEMES:

@@ -1,5 +1,5 @@
-"""The version of the program, and that of its model of the graph: below all modules that say it, while the package's
-face (``exporter/__init__.py``) leads to everything above.
+"""The versions of the program and of the graph model. They are in a module without imports, so that any module can
+import them.
 """
 
 from __future__ import annotations

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any, Final
 from exporter.backends.profiles import PushOptions
 from exporter.errors import UsageError, described, without_passwords
 from exporter.input import formats
+from exporter.model.account_identifier import normalized_if_account
 from exporter.openlineage.settings import LINEAGE, OFF, OpenLineageSettings
 from exporter.privacy.filters import FILTER, PRIVACY, privacy_of
-from exporter.settings import Settings, spelled_if_any
+from exporter.settings import Settings
 from exporter.system import files
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ def _openlineage(file: Mapping[str, Any], config: Path | None, *, query_text: bo
 def _canonical_namespace(namespace: str) -> str:
     """A dataset namespace with its account in canonical form; otherwise a mapping would silently match no name."""
     scheme, is_account, account = namespace.partition("snowflake://")
-    return f"{is_account}{spelled_if_any(account)}" if is_account and not scheme else namespace
+    return f"{is_account}{normalized_if_account(account)}" if is_account and not scheme else namespace
 
 
 def _file(config: Path | None, environ: Mapping[str, str]) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def as_is(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
 
 
 def compare_states(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
-    """Whether the state of each receiver and key at the end of a day (``job.until``) has changed, for
+    """Whether the state of each receiver and key at the end of a day (``job.day_end``) has changed, for
     :func:`affected`; and how many have, by receiver.
     """
     counts = Counts()
@@ -93,7 +93,7 @@ def compare_states(messages: Iterable[Message], job: ExportJob) -> Iterator[Mess
         has_changed = not _is_same(to, was, now)
         if has_changed:
             counts.numbers[f"{CHANGED}{to}"] += 1
-        yield Message(to, key, order(_COMPARED, job.until), encode(has_changed))
+        yield Message(to, key, order(_COMPARED, job.day_end), encode(has_changed))
     yield counts.message()
 
 
@@ -200,7 +200,7 @@ class Affected(Generic[Messages]):
         )
 
     def _differences(self, now: str, before: str, to: Sequence[str], day: str) -> Messages:
-        engine, job = self._engine, replace(self._job, until=end_of(day))
+        engine, job = self._engine, replace(self._job, day_end=end_of(day))
         was = engine.map(self._store.load_before(before, to), as_was, job)
         is_now = engine.map(self._store.load([now], to), as_is, job)
         return engine.persist(engine.shuffle([was, is_now], compare_states, job), f"{now.replace('/', '-')}-compared")

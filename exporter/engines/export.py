@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from exporter.ask import stores
-from exporter.engines import local
+from exporter.engines import local, user_names
 from exporter.engines.updates import Update
 from exporter.errors import UsageError
 from exporter.input import find
@@ -24,6 +24,7 @@ from exporter.input.files import records
 from exporter.input.find import InputOfViews, OutputFolder
 from exporter.input.formats import is_remote
 from exporter.input.reading import Record
+from exporter.model.account_identifier import ambiguity_warning
 from exporter.model.fact_tables import FACTS
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import Message, To, is_text
@@ -35,8 +36,9 @@ from exporter.publish.earlier import EarlierRuns, ExportInput, account_of, earli
 from exporter.publish.places import LocalPlace, Place
 from exporter.publish.publication import Publication
 from exporter.publish.report import Report, check_row_counts, refuse_too_few_rows, summarise
-from exporter.settings import DEFAULT_ACCOUNT, Settings, advice
+from exporter.settings import DEFAULT_ACCOUNT, Settings
 from exporter.system import private
+from exporter.system.cache import collect_garbage_rarely
 from exporter.system.progress import NoProgress, Progress
 
 LOCAL: Final = "local"
@@ -58,7 +60,7 @@ def export(
     """
     with private.made():
         settings = _continued(settings)
-        for line in (*settings.privacy.advice, advice(settings.account)):
+        for line in (*settings.privacy.advice, ambiguity_warning(settings.account)):
             if line:
                 say(line)
         return _prepare(settings, progress, say, hints=hints)
@@ -189,13 +191,13 @@ def _is_local(export_input: ExportInput, job: ExportJob, new: Publication, engin
 
 
 def _run_locally(export_input: ExportInput, job: ExportJob, new: Publication) -> Outcome:
-    if local.uses_pseudonyms(job):
-        job = local.with_user_names(job, local.user_names(_records(export_input.inputs), job), new)
+    if user_names.uses_pseudonyms(job):
+        job = user_names.with_user_names(job, user_names.user_names(_records(export_input.inputs), job), new)
     if job.run:
         return _update_locally(export_input, job, new)
     # Sort output only for small inputs. Unsorted output can use the template cache (pipeline/recurring.py).
     number = export_input.inputs.size
-    job = replace(job, in_order=number is None or number < local.SMALL)
+    job = replace(job, in_order=number is None or find.is_small(number))
     outcome = _written(local.export_records(_records(export_input.inputs), job), job, new)
     for table in FACTS if job.facts else ():
         from exporter.engines import state_local  # noqa: PLC0415 - slow to import, and seldom asked for
@@ -228,7 +230,7 @@ def _texts(messages: Iterable[Message], others: dict[str, list[bytes]]) -> Itera
 def _update_locally(export_input: ExportInput, job: ExportJob, new: Publication) -> Outcome:
     from exporter.engines.state_local import LocalStore  # noqa: PLC0415 - slow to import
 
-    local.collect_garbage_rarely()
+    collect_garbage_rarely()
     rows = list(read(_records(export_input.inputs), job))
     updated = Update(local.LocalEngine(), LocalStore(new, job), job, export_input, NoProgress()).add(rows)
     results = results_of(message.body for part in updated.results for message in part)

@@ -5,13 +5,12 @@ Used for tests, for inputs of some MB with ``--engine local``, and inside the si
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import IO, Final
+from typing import IO
 
 from exporter.input.reading import Record
 from exporter.pipeline import rounds
@@ -23,40 +22,8 @@ from exporter.pipeline.rounds import Step
 from exporter.pipeline.texts import pieces
 from exporter.publish.publication import Publication, path_of
 from exporter.system import files
+from exporter.system.cache import collect_garbage_rarely
 from exporter.system.progress import NoProgress
-
-SMALL: Final = 16 << 20
-"""Bytes of an input whose texts are sorted for people, and for which one task of Spark is enough."""
-PSEUDONYMS: Final = "pseudonyms.txt"
-"""What the next update needs to find the names of all users. With the key, words can be tried by it."""
-
-
-def uses_pseudonyms(job: ExportJob) -> bool:
-    """Whether names get pseudonyms."""
-    return job.screen is not None and job.screen.key is not None
-
-
-def user_names(records: Iterable[Record], job: ExportJob) -> Iterator[str]:
-    """The user names in records, each once."""
-    assert job.screen is not None
-    known: set[str] = set()
-    for record in records:
-        for name in job.screen.users_in(record):
-            if name not in known:
-                known.add(name)
-                yield name
-
-
-def with_user_names(job: ExportJob, names: Iterable[str], new: Publication) -> ExportJob:
-    """The job with these names, and in an update with the pseudonyms of earlier runs, which are stored for the next."""
-    assert job.screen is not None
-    before = new.text_before(PSEUDONYMS) if job.run else None
-    screen = job.screen.knowing(names, (before or "").splitlines())
-    if job.run:
-        new.text(PSEUDONYMS, "".join(f"{line}\n" for line in screen.pseudonyms()))
-    # A user may be called DBT: then the name of each helper of dbt has the pseudonym in it.
-    openlineage = replace(job.openlineage, helpers=screen.replaced(job.openlineage.helpers))
-    return replace(job, screen=screen, openlineage=openlineage)
 
 
 def write_texts(messages: Iterable[Message], new: Publication, job: ExportJob, day: str = "") -> None:
@@ -99,13 +66,6 @@ class LocalEngine:
 
     def counts(self, messages: list[Message]) -> Counts:
         return Counts.sum(message.body for message in messages if message.to == To.TALLY)
-
-
-def collect_garbage_rarely() -> None:
-    """Make Python's garbage collector run rarely: messages and nodes are many and have no cycles, and searching them
-    again and again takes a third of the time.
-    """
-    gc.set_threshold(100_000, 50, 100)
 
 
 def export_records(records: Iterable[Record], job: ExportJob) -> Iterator[Message]:

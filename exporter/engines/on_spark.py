@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 from pyspark.sql import functions as F
 
-from exporter.engines import local, session
+from exporter.engines import local, session, user_names
 from exporter.engines import spark as workers
 from exporter.engines.records import COLUMNS, read_back, records
 from exporter.engines.records import size as size_of
-from exporter.engines.spark import SCHEMA, SparkEngine, as_text, batched, exclude_caches_from_collection
+from exporter.engines.spark import SCHEMA, SparkEngine, as_text, batched
 from exporter.engines.state_on_spark import SparkStore, take
 from exporter.engines.updates import Update
 from exporter.graph.shapes.on_graph import Result
@@ -28,6 +28,7 @@ from exporter.pipeline.outcome import LIMIT, Outcome, read_outcome, results_of
 from exporter.pipeline.read import read
 from exporter.pipeline.texts import facts_output
 from exporter.publish.publication import Publication
+from exporter.system.cache import collect_garbage_rarely, exclude_caches_from_collection
 from exporter.system.progress import Progress
 
 if TYPE_CHECKING:
@@ -53,12 +54,12 @@ def run(export_input: ExportInput, job: ExportJob, new: Publication, progress: P
         progress.watch(spark)
         workers.check(spark, new)
     size = input_of_views.size if input_of_views.size is not None else size_of(spark, input_of_views.sources)
-    job = replace(job, in_order=session.is_small(size) and not job.run, partitions=_partitions(spark, size))
+    job = replace(job, in_order=find.is_small(size) and not job.run, partitions=_partitions(spark, size))
     engine = SparkEngine(spark, uri(new.work), job.partitions, compress=job.compress)
     rows = _records(spark, input_of_views)
-    if local.uses_pseudonyms(job):
+    if user_names.uses_pseudonyms(job):
         with progress.stage("names"):
-            job = local.with_user_names(job, _user_names(rows, job), new)
+            job = user_names.with_user_names(job, _user_names(rows, job), new)
     if job.run:
         read_rows, job = _read(job, rows), replace(job, screen=None)
         return _in_days(Update(engine, SparkStore(spark, new, job), job, export_input, progress), read_rows)
@@ -125,7 +126,7 @@ def _read(job: ExportJob, data_frame: DataFrame) -> DataFrame:
 
 
 def _rows(job: ExportJob, batches: Batches) -> Batches:
-    local.collect_garbage_rarely()
+    collect_garbage_rarely()
     yield from batched(read(read_back(batches), job))
     exclude_caches_from_collection()
 
@@ -137,7 +138,7 @@ def _user_names(data_frame: DataFrame, job: ExportJob) -> list[str]:
 
 
 def _names_of_users(job: ExportJob, batches: Batches) -> Batches:
-    names = [name.encode("utf-8", "surrogatepass") for name in local.user_names(read_back(batches), job)]
+    names = [name.encode("utf-8", "surrogatepass") for name in user_names.user_names(read_back(batches), job)]
     yield pa.RecordBatch.from_pydict({"name": pa.array(names, pa.binary())})
 
 

@@ -25,15 +25,15 @@ from contextlib import contextmanager, suppress
 from hashlib import sha256
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Final, TypeGuard
+from typing import Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 import pyspark
 from pyspark.sql import SparkSession
 
-from exporter.engines.local import SMALL
 from exporter.errors import UsageError
+from exporter.input.find import is_small
 from exporter.system import private
 
 _log: list[str] = []
@@ -258,11 +258,6 @@ def start(input_bytes: int | None, *, app_name: str = "access-history-exporter")
     except Exception as error:  # noqa: BLE001 - PySpark, py4j and gRPC raise many types
         raise UsageError(f"Spark does not answer: {cause(error)}") from None
     return spark
-
-
-def is_small(input_bytes: int | None) -> TypeGuard[int]:
-    """Whether an input of this size in bytes is processed by one task; None means unknown and is not small."""
-    return input_bytes is not None and input_bytes < SMALL
 
 
 def _use_own_java() -> None:

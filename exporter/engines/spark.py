@@ -6,7 +6,6 @@ read: they may lack this program or access to DIR.
 
 from __future__ import annotations
 
-import gc
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,7 +20,6 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from exporter.engines import session
-from exporter.engines.local import collect_garbage_rarely
 from exporter.errors import ExporterError, UsageError
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import BUCKET_END, Message, To, is_text
@@ -30,6 +28,7 @@ from exporter.pipeline.rounds import Step
 from exporter.pipeline.texts import pieces
 from exporter.publish.publication import Publication
 from exporter.system import files
+from exporter.system.cache import collect_garbage_rarely, exclude_caches_from_collection
 from exporter.version import VERSIONS
 
 if TYPE_CHECKING:
@@ -148,13 +147,6 @@ def _carry(step: Step, job: ExportJob, batches: Batches) -> Batches:
     collect_garbage_rarely()
     yield from batched(step(_messages(batches), job))
     exclude_caches_from_collection()
-
-
-def exclude_caches_from_collection() -> None:
-    """Exclude the caches of this process from garbage collection: they have no cycles, and PySpark collects after every
-    task.
-    """
-    gc.freeze()
 
 
 def _messages(batches: Batches) -> Iterator[Message]:

@@ -292,7 +292,7 @@ class _Day(Generic[Messages]):
 
     def __init__(self, update: Update[Messages], day: str, late: Sequence[Messages]) -> None:
         self._engine, self._store, self._day, self._late = update.engine, update.store, day, late
-        self._job = replace(update.job, day=day, until=end_of(day), in_order=False, screen=None)
+        self._job = replace(update.job, day=day, day_end=end_of(day), in_order=False, screen=None)
         self._progress, self._done = update.progress, update.done
         self._has_other_shapes = update.export_input.earlier.has_other_shapes
 

@@ -28,7 +28,7 @@ from exporter.errors import ExporterError, UsageError
 from exporter.input import aggregates, find
 from exporter.input.query_history import HISTORY_COLUMNS
 from exporter.input.row import STRUCTURED, Row
-from exporter.settings import spelled
+from exporter.model.account_identifier import normalized
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -186,7 +186,7 @@ class SnowflakeSession:
             except ProgrammingError:
                 organization, account = None, None
         text = str(getattr(self._connection, "account", None) or "")
-        return spelled(f"{organization}-{account}" if organization and account else text)
+        return normalized(f"{organization}-{account}" if organization and account else text)
 
     @contextmanager
     def _executed(self, sql: str, parameters: Mapping[str, str] | None = None) -> Iterator[Any]:

@@ -13,14 +13,13 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import quote, quote_plus, unquote
 
+from exporter.model.account_identifier import UNNAMED_ACCOUNT
 from exporter.model.answers import state_made_by
 from exporter.model.identifiers import LOCATION_KIND, segment
 
 STORAGE_SCHEMES: Final = ("s3", "s3gov", "s3china", "s3compat", "gcs", "gs", "azure", "abfss", "wasbs", "file", "hdfs")
 """Locations with these schemes are their own IRI; all others get an IRI below the account's. Otherwise a row could name
 a term of a published vocabulary."""
-UNNAMED_ACCOUNT: Final = "local-account"
-"""Stands for the account where none was named. No account has this name, and no IRI of an account is made from it."""
 
 _PLACE: Final = f"{LOCATION_KIND}/"
 _has_plain_host: Final = re.compile(r"[a-z0-9]+://([A-Za-z0-9._-]+@)?[A-Za-z0-9._-]*(:[0-9]+)?(/|\Z)").match

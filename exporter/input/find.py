@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeGuard
 
 from exporter.errors import UsageError
 from exporter.input import aggregates, formats
@@ -293,6 +293,13 @@ class Inputs:
 
 
 NOTHING: Final = Inputs((), (), 0)
+SMALL: Final = 16 << 20
+"""Bytes of an input whose texts are sorted for people, and for which one task of Spark is enough."""
+
+
+def is_small(input_bytes: int | None) -> TypeGuard[int]:
+    """Whether an input has fewer bytes than :data:`SMALL`. None means unknown and is not small."""
+    return input_bytes is not None and input_bytes < SMALL
 
 
 @dataclass(frozen=True)

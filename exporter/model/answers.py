@@ -54,13 +54,13 @@ Tag = tuple[str, str, str | None]
 
 class CarriedSetting(NamedTuple):
     """A setting that follows its renamed column: the query that made it, the setting before and after, and since when
-    it holds under the new name (microseconds since 1970; 0 in states of former versions).
+    it holds under the new name (microseconds since 1970).
     """
 
     query_id: str
     before: SettingOfQuery
     now: SettingOfQuery
-    since: int = 0
+    since: int
 
 
 ObjectSpelling = tuple[str, str | None, str | None]

@@ -251,9 +251,7 @@ class Profile(Struct, gc=False):
     old_names: dict[str, set[str | None]] = field(default_factory=dict)
     given: set[str] = field(default_factory=set)
     given_at: dict[str, int] = field(default_factory=dict)
-    last_changes: dict[str, LastChange] = field(
-        default_factory=dict, name="fates"
-    )  # as state of former versions has it
+    last_changes: dict[str, LastChange] = field(default_factory=dict)
     comment: Comment | None = None
     drops: set[Drop] = field(default_factory=set)
     elements: set[str] = field(default_factory=set)

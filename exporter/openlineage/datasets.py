@@ -148,13 +148,13 @@ class Holding(NamedTuple):
     comment: Comment
 
 
-class DatasetProfile(Struct, gc=False, rename={"renamed_away": "left", "last_change": "fate"}):
+class DatasetProfile(Struct, gc=False):
     """What objects give for the dataset that they are. ``is_seen``: whether rows show it under its name; ``is_shown``:
     whether one of its objects is no helper; ``columns``: of all its objects; ``things``: the objects by key;
     ``renamed_away``: object key -> whether the object was renamed and then seen under another name; ``last_change``:
     the latest :class:`exporter.model.object_state.LastChange` of all its objects, with namespace and name of the former
     dataset; ``holders``: by kind and whether it has an id, the object that had the name last. The others: see
-    :data:`DatasetKey`. In the state of updates, two of them have the names that former versions gave them.
+    :data:`DatasetKey`.
     """
 
     account: str

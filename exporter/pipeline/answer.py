@@ -296,7 +296,7 @@ class _Received:
             counts.numbers["helpers"] += 1
         body = encode((profile.key, datasets, signs))
         named = [
-            Message(To.NAMED_FOR_QUERY, account_key(profile.account, bucket), order(0, job.until), body)
+            Message(To.NAMED_FOR_QUERY, account_key(profile.account, bucket), order(0, job.day_end), body)
             for bucket in sorted(buckets)
         ]
         return [

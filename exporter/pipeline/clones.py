@@ -114,11 +114,11 @@ def to_databases(profile: Profile, job: ExportJob) -> Iterator[Message]:
             for text in sorted({database(name) for name in (event.target, event.source) if name}):
                 for to in (To.CLONED, To.CLONED_FROM):
                     message = Message(to, account_key(profile.account, text), AT_RANK[_EVENT], encode(event))
-                    if job.clones:
+                    if job.has_container_clones:
                         yield message
                     if job.day:
                         yield snapshot(message)
-    elif job.clones and profile.kind == COPIED and profile.names and not account_in(profile.key):
+    elif job.has_container_clones and profile.kind == COPIED and profile.names and not account_in(profile.key):
         yield from _member(profile)
 
 
@@ -187,7 +187,7 @@ def _clones_of(account: str, member: _Member, events: list[ContainerEvent], job:
     """
     clones = [event for event in events if event.source in member.within]
     if clones:
-        began = job.until - _DAY if job.day else NEVER
+        began = job.day_end - _DAY if job.day else NEVER
         over = {
             clone
             for clone in clones
@@ -243,7 +243,7 @@ def own_outcome(
     """Send what became of the state in which the first query found a table, if that is news, to where the versions are
     sent that CLONEs made of it. The table itself does not know whether one did.
     """
-    if job.clones and profile.kind == COPIED and not profile.first[2] and outcome != before:
+    if job.has_container_clones and profile.kind == COPIED and not profile.first[2] and outcome != before:
         key = account_key(profile.account, profile.key)
         yield Message(To.COPY, key, order(_OUTCOME, 0, "", _NOW), encode(outcome))
 
@@ -302,7 +302,7 @@ def to_ends(profile: Profile, names: Collection[str], job: ExportJob) -> Iterato
     content = encode(_Content(profile.key, own, profile.shown))
     for text in sorted({database(place) for name in own for place in _places(profile.kind, name)}):
         messages.append(Message(To.CONTAINED, account_key(account, text), order(_MEMBER, 0, profile.key), content))
-    if job.ends:
+    if job.has_container_ends:
         yield from messages
     if job.day:
         yield from map(snapshot, messages)

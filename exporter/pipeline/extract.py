@@ -382,7 +382,7 @@ class _Extractor:
 
     def _address(self, facts: QueryFacts, content: bytes, uses: Prepared) -> str:
         """Where a query is written: at an address of the day on which it ends, if an object answers only then."""
-        ends_later = 0 < self._job.until <= facts.end and any(ended is not None for _, _, ended, _ in uses)
+        ends_later = 0 < self._job.day_end <= facts.end and any(ended is not None for _, _, ended, _ in uses)
         return self._addresses.of(content, day_of(facts.end) if ends_later and facts.end > facts.start else "")
 
     def _count(self, facts: QueryFacts) -> None:
@@ -428,11 +428,11 @@ class _Extractor:
         if known is not None:
             return known
         names = attributes_of(facts.content).names
-        made = [
+        uses = [
             (key, encode((started, None)), None if ended is None else encode((None, ended)), encode((started, ended)))
             for key, started, ended in uses_in_time(facts.content, names)
         ]
-        return _prepared.keep(facts.content, made, sum(len(both) for _, _, _, both in made))
+        return _prepared.keep(facts.content, uses, sum(len(both) for _, _, _, both in uses))
 
     def _objects(self) -> Iterator[Message]:
         for (account, object_key), profile in self._profiles.items():

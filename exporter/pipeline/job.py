@@ -14,19 +14,40 @@ from exporter.system.files import GZIP
 
 @dataclass(frozen=True)
 class ExportJob:
-    """``account``, ``base``: of the export. ``events``, ``graph`` …: whether an output is wanted. ``syntaxes``: of
-    the graph. ``compress``: whether files of events and graph are compressed. ``daily``: whether reads are added up
-    by day. ``query_text``: whether SQL text is exported. ``validate``: whether nodes are validated. ``shapes``:
-    folders with the user's shapes. ``in_order``: whether texts are sorted for people (small inputs only).
-    ``begun``: start of each account's first query (microseconds since 1970); ``load``: a digest of the queries;
-    ``clones``: whether a schema or database was cloned, in these rows or before; ``ends``: whether one
-    was dropped, replaced or restored in these rows; all known once all rows are read.
-    ``turn``: differs each time that the rounds are run, so that caches are not
-    shared between them. ``run``: the number of this run in an update, otherwise 0. ``day``: the day that an update
-    currently makes; ``until``: its end (microseconds since 1970). ``forget_asked``: the names of users to forget as
-    they were given; ``forget_users``: the users of DIR that they mean, once known; ``forget_before``: the day
-    before which rows are removed. ``partitions``: how many parts of the messages a step processes one by one.
-    ``screen``: filters and pseudonyms for the first step, None without.
+    """Settings, which a person gives:
+
+    ``account``        the account of rows that name none
+    ``base``           the beginning of all IRIs
+    ``events``, ``graph``, ``catalog``, ``facts``   whether this output is wanted
+    ``syntaxes``       the syntaxes in which the graph is written
+    ``compress``       whether the files of events and graph are compressed
+    ``daily``          whether the graph has one read for all of a user's reads of an object on a day
+    ``query_text``     whether SQL text is exported
+    ``validate``       whether nodes are validated before they are written
+    ``shapes``         folders with shapes of the user, besides those of the program
+    ``openlineage``    how events name datasets and jobs
+    ``forget_asked``   the users whose rows are to be removed from DIR, as they were given
+    ``forget_before``  the day before which rows are removed from DIR; empty if none are
+
+    This run, as an engine sets it up:
+
+    ``screen``         leaves rows out and puts pseudonyms in the place of names while rows are read; None where nothing
+                       is to be left out or replaced, and in all later steps
+    ``in_order``       whether texts are sorted, so that people can read and compare them; only of small inputs
+    ``partitions``     into how many parts messages are divided, each of which one worker processes
+    ``run``            the number of this update of DIR, from 1; 0 if it is no update
+    ``day``            the day that an update makes now; empty if it is no update
+    ``day_end``        the end of this day, in microseconds since 1970; 0 if it is no update
+    ``turn``           a text that no other turn has. If shapes refuse a query, all is made again without it, in another
+                       turn, which must not use what is cached of this one
+
+    Known after reading, once all rows were read:
+
+    ``forget_users``   the users in DIR whom ``forget_asked`` means
+    ``first_starts``   the start of the first query of each account, in microseconds since 1970
+    ``query_digest``   a digest of the ids of all queries, from which the load gets its name
+    ``has_container_clones``   whether a schema or database was cloned, in these rows or on an earlier day
+    ``has_container_ends``     whether a schema or database was dropped, replaced or restored in these rows
     """
 
     account: str
@@ -40,22 +61,24 @@ class ExportJob:
     daily: bool = False
     query_text: bool = False
     validate: bool = True
-    in_order: bool = True
     shapes: tuple[str, ...] = ()
     openlineage: OpenLineageSettings = field(default_factory=OpenLineageSettings)
-    begun: Mapping[str, int] = field(default_factory=dict)
-    clones: bool = False
-    ends: bool = False
-    load: int = 0
-    turn: str = ""
+    forget_asked: tuple[ForgottenUser, ...] = ()
+    forget_before: str = ""
+
+    screen: Screen | None = None
+    in_order: bool = True
+    partitions: int = 1
     run: int = 0
     day: str = ""
-    until: int = 0
-    forget_asked: tuple[ForgottenUser, ...] = ()
+    day_end: int = 0
+    turn: str = ""
+
     forget_users: tuple[str, ...] = ()
-    forget_before: str = ""
-    partitions: int = 1
-    screen: Screen | None = None
+    first_starts: Mapping[str, int] = field(default_factory=dict)
+    query_digest: int = 0
+    has_container_clones: bool = False
+    has_container_ends: bool = False
 
     @property
     def forgets(self) -> bool:

@@ -104,9 +104,9 @@ def _merged(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[Mess
     if job.events:
         yield from _to_datasets(profile, job)
     yield from _to_names(profile)
-    if job.day or job.clones:
+    if job.day or job.has_container_clones:
         yield from to_databases(profile, job)
-    if job.day or job.ends:
+    if job.day or job.has_container_ends:
         yield from to_ends(profile, _had(profile), job)
     yield from _to_elements(profile)
     yield from _to_owners(profile)
@@ -215,12 +215,14 @@ def _dataset(key: str, group: Iterator[Message], job: ExportJob, counts: Counts)
         Message(To.OBJECT, account_key(account, object_key), at, body)
         for object_key in sorted({object_key for object_key, _ in each if object_key})
     ]
-    if account not in job.begun:  # all queries of the day are quarantined; it only names the job of a parent of another
+    if (
+        account not in job.first_starts
+    ):  # all queries of the day are quarantined; it only names the job of a parent of another
         return messages
     if job.day:
         messages.append(snapshot(Message(To.DATASET, key, AT_RANK[0], encode((_DAY_BEFORE, dataset)))))
     if settings.dataset_events and dataset.is_sent and _is_news(dataset, before):
-        event = dataset_event(dataset, facets, job.begun[account], settings, _lifecycle(dataset, before, job))
+        event = dataset_event(dataset, facets, job.first_starts[account], settings, _lifecycle(dataset, before, job))
         is_valid = not problems(event)
         counts.numbers["events" if is_valid else "faulty"] += 1
         if is_valid:

@@ -1,7 +1,9 @@
 """Messages between queries and objects: the only kind of value that the engines pass between steps.
 
-An engine groups messages by ``to`` and ``key``, sorts them by ``order``, and does not interpret their bodies. Bodies
-are plain values encoded by msgpack. Steps encode and decode them, so that both engines pass the same bytes.
+An engine groups messages by ``to`` and ``key``, sorts them by ``order``, and does not interpret their bodies. Bodies to
+receivers are msgpack or empty, except why a thing is refused (REFUSED, in UTF-8) and RESULT (JSON). Bodies to outputs
+(:func:`is_text`) are text that goes to a file unchanged. Steps encode and decode them, so that both engines pass the
+same bytes.
 
 An address consists of a bucket and a statement key. A bucket is processed by one worker in the round that writes. A
 statement key has the queries of one statement, so that they are written one after the other, and what they share is
@@ -46,7 +48,7 @@ class To:
     AGENT: Final = "agent"
     ACCOUNT: Final = "account"
     ORGANIZATION: Final = "organization"
-    UNRECORDED_QUERY: Final = "statement"  # a query that is named as a parent or root and has no row
+    UNRECORDED_QUERY: Final = "unrecorded"  # a query that is named as a parent or root and has no row
     QUERY: Final = "query"  # a query receives its rows, its line of QUERY_HISTORY and its children
     NAMED_FOR_PARENT: Final = "parent-0"  # the datasets from which a parent's job is named
     PARENT: Final = "parent-1"  # a parent receives the facts from which its job is named
@@ -228,7 +230,7 @@ class QueryRecord(Struct, array_like=True, gc=False):
         return replace(self.run_facts, content=decoded(self.content))
 
     def fresh(self, run: int) -> NewRows:
-        """What of it came with a run."""
+        """How many of the query's rows this run added, and whether it added all of them."""
         rows = self.new if self.run == run else 0
         return NewRows(rows, is_query=rows == self.run_facts.row_count)
 

@@ -135,7 +135,7 @@ def _routed(iri: str, rank: int, body: bytes) -> Message:
 
 
 def deliver_nodes(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]:
-    """Stored letters -> messages to objects."""
+    """Unpack stored messages and address each to its object."""
     for message in messages:
         iri, rank, body = _read_routed(message.body)
         yield Message(To.AROUND, iri, AT_RANK[rank], body)

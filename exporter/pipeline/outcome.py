@@ -22,7 +22,7 @@ from exporter.pipeline.messages import Message, NewRows, To
 Example = tuple[str, int, str]
 """A place: file, number of the line or row, and which of both it is."""
 MOST: Final = 100
-"""So many names of what is not understood are counted one by one, the first in alphabetical order."""
+"""Maximum number of unrecognised names that are counted separately; the alphabetically first ones are kept."""
 OTHERS: Final = "others"
 
 
@@ -53,28 +53,28 @@ def _sum(before: tuple[int, Example] | None, other: tuple[int, Example]) -> tupl
 
 
 class Counts(Struct):
-    """Counts of a partition, or their sums over several. ``numbers``: by name. ``begun``: the first start by account.
-    ``last``: the last start of all, None without a query (microseconds since 1970). ``load``: a digest of the queries
-    for the name of the load, independent of their order. ``shapes``: severity -> shape -> number of results.
+    """Counts of a partition, or their sums over several. ``numbers``: by name. ``first_starts``: the first start by
+    account. ``last``: the last start of all, None without a query (microseconds since 1970). ``query_digest``: of the
+    queries, for the name of the load, independent of their order. ``shapes``: severity -> shape -> number of results.
     ``unknown``: what is not understood.
     """
 
     numbers: Counter[str] = field(default_factory=Counter)
-    begun: dict[str, int] = field(default_factory=dict)
+    first_starts: dict[str, int] = field(default_factory=dict)
     last: int | None = None
-    load: int = 0
+    query_digest: int = 0
     shapes: dict[str, Counter[str]] = field(default_factory=dict)
     unknown: Unknown = field(default_factory=Unknown)
 
     def named(self, what: str) -> None:
-        """Make sure that the count is there, even if it is 0."""
+        """Create the count with 0 if it does not exist."""
         self.numbers.setdefault(what, 0)
 
     def note_query(self, facts: QueryFacts) -> None:
         """Note a query, which may still be quarantined later."""
-        self.begun[facts.account] = min(facts.start, self.begun.get(facts.account, facts.start))
+        self.first_starts[facts.account] = min(facts.start, self.first_starts.get(facts.account, facts.start))
         self.last = facts.start if self.last is None else max(facts.start, self.last)
-        self.load ^= load_digest(facts.account, facts.query_id)
+        self.query_digest ^= load_digest(facts.account, facts.query_id)
 
     def written(self, facts: QueryFacts, fresh: NewRows) -> None:
         """Count a query that is exported, with what of it is new."""
@@ -106,10 +106,10 @@ class Counts(Struct):
     def join(self, other: Counts) -> Counts:
         """Add the other counts to these; returns self."""
         self.numbers.update(other.numbers)
-        for account, at in other.begun.items():
-            self.begun[account] = min(at, self.begun.get(account, at))
+        for account, at in other.first_starts.items():
+            self.first_starts[account] = min(at, self.first_starts.get(account, at))
         self.last = max((number for number in (self.last, other.last) if number is not None), default=None)
-        self.load ^= other.load
+        self.query_digest ^= other.query_digest
         for severity, numbers in other.shapes.items():
             self.shapes.setdefault(severity, Counter()).update(numbers)
         for entry in other.unknown.entries():
@@ -119,7 +119,7 @@ class Counts(Struct):
     @property
     def first(self) -> int | None:
         """The first start of all queries (microseconds since 1970); None without a query."""
-        return min(self.begun.values(), default=None)
+        return min(self.first_starts.values(), default=None)
 
     def violations(self) -> dict[str, int]:
         """The number of results that refuse a node, by shape."""

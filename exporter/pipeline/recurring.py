@@ -25,7 +25,7 @@ from exporter.openlineage.statement import StatementParts, statement
 from exporter.pipeline.job import ExportJob
 from exporter.system.cache import Recent
 
-Made = Callable[[QueryContext], tuple[list[Node], Links]]
+MakeNodes = Callable[[QueryContext], tuple[list[Node], Links]]
 Render = Callable[[list[Node]], list[str]]
 
 
@@ -48,12 +48,12 @@ class Filled(NamedTuple):
 
 
 class Recurring:
-    """The cache of statements. ``made``: makes the nodes of a statement and the links to them. ``render``: writes the
-    nodes as texts, one for each syntax.
+    """The cache of statements. ``make_nodes``: makes the nodes of a statement and the links to them. ``render``: writes
+    the nodes as texts, one for each syntax.
     """
 
-    def __init__(self, made: Made, render: Render) -> None:
-        self._made, self._render = made, render
+    def __init__(self, make_nodes: MakeNodes, render: Render) -> None:
+        self._make_nodes, self._render = make_nodes, render
         self._accounts: dict[str, _OfAccount] = {}
 
     def filled(self, query: QueryContext) -> Filled | None:
@@ -67,7 +67,7 @@ class Recurring:
         if known.templates.get(content) is not None:
             return
         marked = _Marked(query)
-        nodes, marked_links = self._made(marked.query)
+        nodes, marked_links = self._make_nodes(marked.query)
         template = _Template(marked, self._render(nodes), marked_links, len(nodes))
         again = template.filled(query)
         is_right = again is not None and (again.texts, again.links) == (texts, links)
@@ -78,8 +78,8 @@ class Recurring:
     ) -> StatementParts:
         """The parts that all events of the statement share."""
         known = self._of(account).statements
-        made = known.get(content)
-        return known.keep(content, statement(content, datasets, settings)) if made is None else made
+        parts = known.get(content)
+        return known.keep(content, statement(content, datasets, settings)) if parts is None else parts
 
     def _of(self, account: str) -> _OfAccount:
         of_account = self._accounts.get(account)
@@ -99,11 +99,11 @@ class _OfAccount:
 _of_turn: Final[dict[str, Recurring]] = {}
 
 
-def recurring_of(job: ExportJob, made: Made, render: Render) -> Recurring:
+def recurring_of(job: ExportJob, make_nodes: MakeNodes, render: Render) -> Recurring:
     """The cache of this process for a job's turn, shared by the partitions that it processes."""
     if job.turn not in _of_turn:
         _of_turn.clear()
-        _of_turn[job.turn] = Recurring(made, render)
+        _of_turn[job.turn] = Recurring(make_nodes, render)
     return _of_turn[job.turn]
 
 

@@ -172,11 +172,11 @@ def _known(job: ExportJob, counts: Counts, earlier: EarlierDays[Messages] | None
     """The job, with what is known once all rows are read."""
     return replace(
         job,
-        begun=counts.begun,
-        load=counts.load,
+        first_starts=counts.first_starts,
+        query_digest=counts.query_digest,
         turn=uuid4().hex,
-        clones=bool(counts.numbers["clones"]) or (earlier is not None and earlier.has_clones),
-        ends=bool(counts.numbers["ends"]),
+        has_container_clones=bool(counts.numbers["clones"]) or (earlier is not None and earlier.has_clones),
+        has_container_ends=bool(counts.numbers["ends"]),
     )
 
 
@@ -288,8 +288,8 @@ class _Turn(Generic[Messages]):
         engine, job, earlier = self.engine, self.job, self.earlier
         profiles, things = engine.filter(self.extracted, [To.PROFILE]), engine.filter(self.extracted, THINGS)
         merged = self._after([profiles, *self._states([profiles])], merge_profiles, "merged")
-        ending = [(To.CONTAINED, end_contents)] if job.ends else []
-        cloning = [(To.CLONED, clones_into), (To.CLONED_FROM, clones_from)] if job.clones else []
+        ending = [(To.CONTAINED, end_contents)] if job.has_container_ends else []
+        cloning = [(To.CLONED, clones_into), (To.CLONED_FROM, clones_from)] if job.has_container_clones else []
         for what, step in (*ending, *cloning):
             happened = [] if earlier is None else [earlier.container_events([merged], [what])]
             merged = self._after([merged, *happened], step, what)
@@ -320,7 +320,7 @@ class _Turn(Generic[Messages]):
         """The versions of tables that CLONEs brought: the source says that there is one, the table itself how it ended.
         No messages if nothing was cloned.
         """
-        if not self.job.clones:
+        if not self.job.has_container_clones:
             return []
         messages = self.engine.filter(answered, [To.COPY])
         state = self._states([messages], To.COPY)

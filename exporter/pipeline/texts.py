@@ -62,7 +62,9 @@ def pieces(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     messages of one output, one after the other, form a document of its syntax.
     """
     writers = {
-        of(syntax): writer(syntax, job.base, job.load) for syntax in job.syntaxes for of in (graph_output, daily_output)
+        of(syntax): writer(syntax, job.base, job.query_digest)
+        for syntax in job.syntaxes
+        for of in (graph_output, daily_output)
     }
     files: dict[str, _File] = {}
     for message in messages:
@@ -145,7 +147,7 @@ class NodeWriter:
         self._in_order = job.in_order
         self.is_asked = job.graph or job.validate
         names = job.syntaxes if job.graph else ()
-        writers = [(output(name), writer(name, job.base, job.load)) for name in names]
+        writers = [(output(name), writer(name, job.base, job.query_digest)) for name in names]
         self._writers = [(to, of_syntax.render, f"\n{of_syntax.between}") for to, of_syntax in writers]
 
     def iris(self, account: str) -> Iris:
@@ -254,7 +256,7 @@ def catalog_texts(messages: Iterable[Message], job: ExportJob) -> Iterator[Messa
             notes.setdefault(account, []).append(note)
     catalog: list[Node] = []
     tags: list[Node] = []
-    for account in sorted(job.begun):
+    for account in sorted(job.first_starts):
         of_account = sorted(entries.get(account, ()), key=lambda entry: entry.key)
         iris = Iris(account, job.account, job.base)
         catalog += catalog_nodes(of_account, notes.get(account, ()), iris)

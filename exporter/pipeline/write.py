@@ -143,8 +143,9 @@ class _Writer:
         self.node_writer = NodeWriter(job)
         self._to_objects = ToObjects(job) if needs_neighbourhoods(job) else None
         # A user's shapes may depend on anything in a node, so with them every node is made and validated.
-        made = sharing_nodes if job.daily else statement_nodes
-        self._recurring = None if job.in_order or job.shapes else recurring_of(job, made, self.node_writer.rendered)
+        make_nodes = sharing_nodes if job.daily else statement_nodes
+        render = self.node_writer.rendered
+        self._recurring = None if job.in_order or job.shapes else recurring_of(job, make_nodes, render)
         self.sharing = Sharing() if job.daily else None
 
     def query(self, facts: QueryFacts, answers: Answers, fresh: NewRows, *, recurs: bool) -> Iterator[Message]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import chain
 from typing import Final, NamedTuple
 
 from exporter.privacy.key import Key
@@ -33,7 +32,7 @@ _SLASHES: Final = re.compile(r"\\+")
 _ESCAPED_QUOTE: Final = re.compile(r"\\?([\"'])(?:\\?\1)?")
 _JOINS: Final = frozenset("_$")
 _PARTS: Final = "parts"
-"""The last word in the line of a user of whose name the parts are known: former versions kept none."""
+"""The last word in the line of a user: the digests of the parts of its name are among the lines."""
 _is_digest: Final = re.compile(r"[0-9A-F]{16}").fullmatch
 FoundName = tuple[int, int, str]
 """Start, end and pseudonym of a name in a text."""
@@ -57,10 +56,6 @@ _SHAPES: Final = [
     _Shape(before, words, after) for words in range(32, 0, -1) for before in range(5) for after in range(5)
 ]
 """Those that are looked for."""
-_PLAIN: Final = _Shape(0, 1, 0)
-_WORDS: Final = 5
-_GAP: Final = 3
-"""Most words of a name, and most signs between two of them, where no parts of a name are known."""
 
 
 def lines_of_name(name: str, key: Key) -> Iterator[str]:
@@ -73,39 +68,32 @@ def lines_of_name(name: str, key: Key) -> Iterator[str]:
 
 
 def lines_of_earlier(lines: Iterable[str], key: Key) -> tuple[dict[str, str], set[str]]:
-    """Of the lines of pseudonyms.txt: pseudonym made with this key -> its line, and the digests of parts. A line of a
-    former version has a digest without more, or the pseudonym alone.
+    """Of the lines of pseudonyms.txt: pseudonym made with this key -> its line, and the digests of parts. Lines in
+    another form than :func:`lines_of_name` gives are left out.
     """
     users: dict[str, str] = {}
     parts: set[str] = set()
     for line in lines:
         first, *others = line.split() or [""]
-        if key.is_pseudonym(first):
-            kept = [first, *(word for word in others if _is_digest(word) or word == _PARTS)]
-            users[first] = max(users.get(first, ""), " ".join(kept), key=len)
-        elif _is_digest(first):
+        if not others and _is_digest(first):
             parts.add(first)
+        elif key.is_pseudonym(first) and others[1:] == [_PARTS] and _is_digest(others[0]):
+            users[first] = line
     return users, parts
 
 
 class EarlierUsers:
     """Finds names by their digests. ``lines``: what :meth:`exporter.privacy.screen.Screen.pseudonyms` gave in earlier
-    runs. The first versions wrote no digest: such a user's name is found in its own letter case, and in upper, lower
-    and title case.
+    runs.
     """
 
     def __init__(self, key: Key, lines: frozenset[str]) -> None:
         self._key = key
         self._by_digest: dict[str, list[str]] = {}
-        self._alone: set[str] = set()
         users, parts = lines_of_earlier(sorted(lines), key)
         for pseudonym, line in users.items():
-            if line == pseudonym:
-                self._alone.add(pseudonym)
-            else:
-                self._by_digest.setdefault(line.split()[1], []).append(pseudonym)
+            self._by_digest.setdefault(line.split()[1], []).append(pseudonym)
         self._pseudonyms = users.keys()
-        self._are_parts_known = all(line.endswith(_PARTS) for line in users.values())
         known = (shape for shape in _SHAPES if parts and shape.digest(key) in parts)
         self._shapes = sorted(known, key=lambda shape: (-shape.words, -shape.before - shape.after))
         self._is_first = lru_cache(maxsize=_REMEMBERED)(lambda word: key.part(word) in parts)
@@ -123,13 +111,12 @@ class EarlierUsers:
 
     def _look_up(self, spelling: str) -> str | None:
         """The pseudonym of the user with this name in any letter case; None if there is none."""
-        candidates = self._by_digest.get(self._key.folded(spelling), []) if self._by_digest else []
-        if candidates or self._alone:
-            for name in dict.fromkeys((spelling.upper(), spelling, spelling.lower(), spelling.title())):
-                pseudonym = self._key.pseudonym(name)
-                if pseudonym in candidates or pseudonym in self._alone:
-                    return pseudonym
-        return candidates[0] if candidates else None
+        candidates = self._by_digest.get(self._key.folded(spelling)) if self._by_digest else None
+        if not candidates:
+            return None
+        spellings = dict.fromkeys((spelling.upper(), spelling, spelling.lower(), spelling.title()))
+        exact = (pseudonym for pseudonym in map(self._key.pseudonym, spellings) if pseudonym in candidates)
+        return next(exact, candidates[0])
 
     def in_text(self, text: str) -> str:
         """The text with these names replaced by pseudonyms."""
@@ -146,8 +133,7 @@ class EarlierUsers:
             if start < last_end:
                 continue
             is_first = self._shapes and self._is_first(text[start:end])
-            spans = _spans(text, words, number, self._shapes, last_end) if is_first else ()
-            for from_, to in spans if self._are_parts_known else chain(spans, _near(text, words, number)):
+            for from_, to in _spans(text, words, number, self._shapes, last_end) if is_first else ():
                 pseudonym = self._of_spelling(text[from_:to])
                 if pseudonym is not None:
                     yield from_, to, pseudonym
@@ -172,17 +158,6 @@ def _spans(
             start, end = words[number][0] - shape.before, words[last][1] + shape.after
             if first <= start and end <= len(text) and end - start <= _LONGEST and _is_whole(text, start, end, shape):
                 yield start, end
-
-
-def _near(text: str, words: list[tuple[int, int]], number: int) -> Iterator[tuple[int, int]]:
-    """Start and end of a word alone and with the words near it, the longest first."""
-    last, most = number, min(number + _WORDS, len(words)) - 1
-    while last < most and words[last + 1][0] - words[last][1] <= _GAP:
-        last += 1
-    start = words[number][0]
-    for _, end in reversed(words[number : last + 1]):
-        if _is_whole(text, start, end, _PLAIN):
-            yield start, end
 
 
 def _is_whole(text: str, start: int, end: int, shape: _Shape) -> bool:

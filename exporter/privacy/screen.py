@@ -111,7 +111,7 @@ class Screen:
 
     def pseudonyms(self) -> list[str]:
         """What the next update needs to find the names of all known users, sorted: a line for each user, and digests
-        of parts of names. Lines of former versions have less; it is added when the name comes again.
+        of parts of names.
         """
         key = self.key
         of_names = () if key is None else (earlier_users.lines_of_name(name, key) for name in self.names)

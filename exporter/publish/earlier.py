@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from exporter.settings import Settings
 
 STATE: Final = "state"
-FORM: Final = 6
+FORM: Final = 7
 """The form of the state in DIR. A new one is needed for every change after which older messages mean something else or
 are in other files.
 """
@@ -171,12 +171,11 @@ def shapes_digest(settings: Settings) -> str | None:
 
 
 def _has_other_shapes(shown: str, manifest: dict[str, Any], settings: Settings) -> bool:
-    """Whether DIR was made with other shapes of the user. Former versions of the program kept only their paths: such a
-    DIR counts as made with others. Raises UsageError if this run has none: what they refused would be published.
+    """Whether DIR was made with other shapes of the user. Raises UsageError if this run has none: what they refused
+    would be published.
     """
-    former = manifest["settings"]
-    paths = (former.get("shapes") or []) if former.get("validate", True) else []
-    before, now = manifest.get(SHAPES, "unknown" if paths else None), shapes_digest(settings)
+    paths = manifest["settings"].get("shapes") or []
+    before, now = manifest.get(SHAPES), shapes_digest(settings)
     if before is not None and now is None:
         names = " ".join(f"--shapes {shlex.quote(str(path))}" for path in paths) or "--shapes"
         advice = "leave out --no-validate" if settings.shapes else f"give {names}, or others with --shapes"

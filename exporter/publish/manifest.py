@@ -45,10 +45,6 @@ Oxigraph gives it while a store is filled (``bulk-…``).
 """
 STORE_NAME: Final = r"(?:[0-9a-f]{16}|[0-9a-f]{12}\.making)"
 """Matches the names of stores (:mod:`exporter.ask.stores`), unfinished ones too."""
-_OF_STORE: Final = re.compile(
-    rf"((?:[^/]+/)*\.[^/]+\.store)/(?:lock|{STORE_NAME}\.use|{STORE_NAME}/(?:{STORE_FILE})?)?"
-)
-"""The files of the stores that former versions of ``exporter serve`` made in DIR for a part of its graph."""
 _LAYOUT: Final = re.compile(
     rf"(changes|events|facts|graph|quarantine|state(/(clones|open|parents|rows|things))?|{DELIVERIES}(/[^/]+)?)"
 )
@@ -174,19 +170,10 @@ def diff_files(files: list[Json], sizes_of: Mapping[str, int], is_same: Callable
     """
     expected = _expected(files)
     unchanged = {path for path, entry in expected.items() if sizes_of.get(path) == entry["bytes"] and is_same(entry)}
-    own = {
-        NAME,
-        *(path for path, size in sizes_of.items() if _OF_PUSH.fullmatch(path) or (size >= 0 and store_of(path))),
-    }
+    own = {NAME, *filter(_OF_PUSH.fullmatch, sizes_of)}
     others = [path for path in sizes_of if path not in expected and path not in own]
     changed = [path for path in expected if path in sizes_of and path not in unchanged]
     return ManifestDiff(sorted(others), sorted(changed), sorted(expected.keys() - sizes_of.keys()), bool(unchanged))
-
-
-def store_of(path: str) -> str | None:
-    """The folder of stores in DIR that a file belongs to; None for other files."""
-    match = _OF_STORE.fullmatch(path)
-    return match[1] if match else None
 
 
 def _expected(files: list[Json]) -> dict[str, Json]:
@@ -295,7 +282,7 @@ def _sync(paths: Iterable[str]) -> None:
 def problems(folder: Path) -> list[str]:
     """The differences from the manifest, one sentence per file; empty for a folder that was not made by an export.
 
-    Files of a push and stores of former versions are ignored. If the folder is replaced meanwhile, it is checked again.
+    Files of a push are ignored. If the folder is replaced meanwhile, it is checked again.
     """
     return steady(folder, lambda: list(_problems(folder)))
 
@@ -314,7 +301,7 @@ def _problems(folder: Path) -> Iterator[str]:
         if wrong:
             yield f"{folder / path}: {wrong}"
     for path in sorted(present - expected.keys() - {NAME, MARK}):
-        if not path.startswith(f"{DELIVERIES}/") and not store_of(path):
+        if not path.startswith(f"{DELIVERIES}/"):
             yield f"{folder / path}: is not in {NAME}, so it is not part of the export"
 
 

@@ -197,10 +197,6 @@ class LocalPlace:
             return
         there = manifest.sizes(path)
         stay = (there.keys() if compared is None else {*compared.others, *compared.changed}) - {folders.MARK}
-        if stores := sorted({store for name in there.keys() - stay if (store := manifest.store_of(name))}):
-            self.notes.append(
-                f"{self.shown}: {', '.join(stores)} was removed with the old content: a store of a former version"
-            )
         ends = {manifest.NAME, folders.MARK} - stay  # a run that is killed now leaves what the next one knows it by
         _remove_files(path, {*stay, *ends})
         present = {*manifest.sizes(path), *(name for name in stay if name.endswith("/"))}

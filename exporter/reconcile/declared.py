@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from exporter.errors import UsageError
+from exporter.model.account_identifier import normalized
 from exporter.model.identifiers import match_name
-from exporter.settings import spelled
 
 SNOWFLAKE: Final = "snowflake://"
 LONGEST_NAME: Final = 4_096
@@ -106,7 +106,7 @@ def dataset(namespace: str, name: str, place: str) -> DeclaredDataset:
         )
     if namespace.lower().startswith(SNOWFLAKE):
         try:
-            namespace = SNOWFLAKE + spelled(namespace)
+            namespace = SNOWFLAKE + normalized(namespace)
         except UsageError:
             namespace = SNOWFLAKE + namespace[len(SNOWFLAKE) :]
     if not namespace or namespace.startswith(SNOWFLAKE):

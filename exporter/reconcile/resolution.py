@@ -25,11 +25,11 @@ from exporter.ask.questions import select
 from exporter.ask.triples import PROLOGUE
 from exporter.ask.without_id import change_in_words, renamings
 from exporter.input.times import parse_time
+from exporter.model.account_identifier import normalized_if_account
 from exporter.model.identifiers import match_name, parts_of
 from exporter.model.other_accounts import AT, is_unnamed
 from exporter.openlineage.naming import external_dataset
 from exporter.reconcile.declared import SNOWFLAKE, DeclaredDataset, dataset
-from exporter.settings import spelled_if_any
 
 if TYPE_CHECKING:
     from pyoxigraph import Store
@@ -350,7 +350,7 @@ def _accounts(store: Store) -> tuple[dict[str, str], dict[str, str]]:
         # As in exporter/graph/iri.py: the exported account is below the base, others beside or below it.
         beside_base = str(account).removesuffix("/account") if base.startswith(SNOWFLAKE) else f"{base}account/{name}"
         place = base[:-1] if export else beside_base
-        names[spelled_if_any(name)] = place
+        names[normalized_if_account(name)] = place
         if locator:
             locators[locator.upper()] = place
     return names, locators

@@ -1,9 +1,10 @@
-"""A cache of the most recently used values, by the identity of their key. Statements recur, and so do their
-contents.
+"""A cache of the most recently used values, by the identity of their key: statements recur, and so do their contents.
+And when Python collects garbage: caches and messages have no cycles.
 """
 
 from __future__ import annotations
 
+import gc
 from collections import OrderedDict
 from typing import Final, Generic, TypeVar
 
@@ -53,3 +54,17 @@ class Recent(Generic[Value]):
             if len(kept) > most:
                 kept.popitem(last=False)
         return value
+
+
+def collect_garbage_rarely() -> None:
+    """Make Python's garbage collector run rarely: messages and nodes are many and have no cycles, and searching them
+    again and again takes a third of the time.
+    """
+    gc.set_threshold(100_000, 50, 100)
+
+
+def exclude_caches_from_collection() -> None:
+    """Exclude the caches of this process from garbage collection: they have no cycles, and PySpark collects after every
+    task.
+    """
+    gc.freeze()

@@ -18,10 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter.engines import export as run
-from exporter.engines import local, on_spark, session, updates
+from exporter.engines import local, on_spark, updates
 from exporter.engines.local import LocalEngine
 from exporter.engines.spark import SparkEngine
 from exporter.graph.terms import SYNTAXES
+from exporter.input import find
 from exporter.input.reading import Record
 from exporter.model.fact_tables import FACTS
 from exporter.pipeline import rounds
@@ -324,7 +325,7 @@ def in_rounds(spark: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Spark takes every input for a large one, reads it in blocks of 64 KB, and has two partitions. More tasks take
     longer, and tell nothing that ``test_parts_change_no_line`` does not, which has up to four parts.
     """
-    monkeypatch.setattr(session, "SMALL", 0)
+    monkeypatch.setattr(find, "SMALL", 0)
     monkeypatch.setattr(on_spark, "_partitions", lambda *_: 2)
     blocks = {"spark.sql.files.maxPartitionBytes": "65536", "spark.sql.files.openCostInBytes": "0"}
     before = {name: spark.conf.get(name) for name in blocks}

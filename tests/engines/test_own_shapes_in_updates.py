@@ -207,25 +207,17 @@ def test_several_files_of_shapes_are_one_set(tmp_path: Path) -> None:
     assert exports.report(out)["other_shapes"] == {"quarantined": 0, "exported": 0}
 
 
-def of_earlier_build(out: Path) -> None:
-    """DIR as builds left it that kept only the paths of shapes."""
+def test_a_dir_of_an_earlier_build_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One that kept only the paths of shapes, by the form of its state."""
+    rules, out = shapes(tmp_path / "rules.ttl", 10), tmp_path / "out"
+    refused = given(FIRST, out, "--update", "--shapes", rules)
     manifest = json.loads((out / "manifest.json").read_text())
     del manifest["shapes_sha256"]
-    (out / "manifest.json").write_text(json.dumps(manifest))
-
-
-def test_a_dir_of_an_earlier_build_counts_as_made_with_other_shapes(tmp_path: Path) -> None:
-    rules, out, plain = shapes(tmp_path / "rules.ttl", 10), tmp_path / "out", tmp_path / "plain"
-    given(FIRST, out, "--update", "--shapes", rules)
-    of_earlier_build(out)
-    assert given(LATE, out, "--update") == 2
-    given(LATE, out, "--update", "--shapes", rules)
-    assert exports.report(out)["made"] == list(DAYS)
-    assert exports.report(out)["other_shapes"] == {"quarantined": 0, "exported": 0}
-    given(FIRST, plain, "--update")
-    of_earlier_build(plain)
-    assert given(LATE, plain, "--update") == 0
-    assert exports.report(plain)["made"] == ["2026-03-03"]
+    (out / "manifest.json").write_text(json.dumps({**manifest, "state": 6}))
+    assert given(LATE, out, "--update", "--shapes", rules) == 2
+    told = capsys.readouterr().err
+    assert "keeps its state in another form; make it again with all rows, --update and --replace" in told
+    assert given(FIRST, out, "--update", "--replace", "--shapes", rules) == refused != 2
 
 
 def test_what_is_given_again_stays_in_quarantine_and_the_summary_says_so(

@@ -16,8 +16,8 @@ from pyspark.sql import functions as F
 from exporter.engines import session
 from exporter.engines import session as classes
 from exporter.engines import session as java_log
-from exporter.engines.local import SMALL
 from exporter.errors import UsageError
+from exporter.input.find import SMALL, is_small
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -122,7 +122,7 @@ def test_size_decides_how_the_session_is_tuned(sessions: Sessions) -> None:
     assert all("-XX:-UsePerfData" in one[OPTIONS] for one in (small, middle, large)), "left in /tmp if Java is killed"
     assert all("spark.sql.shuffle.partitions" not in one for one in (middle, large))
     assert (middle, large) == (under, unknown)
-    assert [session.is_small(size) for size in sizes] == [True, True, False, False, False, False]
+    assert [is_small(size) for size in sizes] == [True, True, False, False, False, False]
 
 
 def test_a_session_on_this_machine_uses_the_cache_of_classes(sessions: Sessions) -> None:

@@ -569,7 +569,11 @@ def test_a_state_in_another_form_is_refused(tmp_path: Path, capsys: pytest.Captu
     out, manifest = tmp_path / "out", tmp_path / "out" / "manifest.json"
     export([copy(1, "directSources")], [], out, *UPDATE)
     told = json.loads(manifest.read_text())
-    for form in ({**told, "state": 1}, {name: value for name, value in told.items() if name != "state"}):
+    for form in (
+        {**told, "state": 1},
+        {**told, "state": told["state"] - 1},
+        {name: value for name, value in told.items() if name != "state"},
+    ):
         manifest.write_text(json.dumps(form))
         rows = exports.ndjson([copy(2, "directSources")], tmp_path / "rows.ndjson")
         assert exports.export([rows], out, *UPDATE) == 2

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pyoxigraph import Literal, NamedNode, Store
 
-from exporter.graph.iri import UNNAMED_ACCOUNT, Iris, account_iri, organization_iri, organization_of
+from exporter.graph.iri import Iris, account_iri, organization_iri, organization_of
 from exporter.graph.nodes.agents import (
     AccountDescription,
     account_description,
@@ -21,6 +21,7 @@ from exporter.graph.nodes.agents import (
 from exporter.graph.nodes.objects import of_object
 from exporter.graph.store import load
 from exporter.graph.terms import full
+from exporter.model.account_identifier import UNNAMED_ACCOUNT
 from exporter.model.answers import Answers
 from exporter.model.facts import Content, QueryFacts
 from exporter.model.object_state import ObjectHistory, Profile

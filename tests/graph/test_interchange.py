@@ -106,8 +106,8 @@ def load_of(rows: list[Json], folder: Path) -> str:
 def test_every_part_of_a_large_graph_is_a_document(syntax: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of several tasks puts its nodes together to pieces, which are one file."""
     monkeypatch.setattr(texts, "PIECE", size)
-    job = ExportJob(ACCOUNT, BASE, syntaxes=(syntax,), load=7)
-    output, write = texts.graph_output(syntax), texts.writer(syntax, BASE, job.load).render
+    job = ExportJob(ACCOUNT, BASE, syntaxes=(syntax,), query_digest=7)
+    output, write = texts.graph_output(syntax), texts.writer(syntax, BASE, job.query_digest).render
     nodes = [Node(UNRECORDED_QUERY, f"query/{n}", UNRECORDED_QUERY.types, {"ah:queryId": (str(n),)}) for n in range(7)]
     found: list[set[tuple[str, str, str]]] = []
     for part in (nodes[:1], nodes[1:3], nodes[3:]):

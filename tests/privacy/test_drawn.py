@@ -25,7 +25,6 @@ SCREEN: Final = Screen(Filters(), KEY, query_text=True)
 SCREENS: Final = {
     "known": SCREEN.knowing(drawn.USERS),
     "of earlier runs": SCREEN.knowing([], SCREEN.knowing(drawn.USERS).pseudonyms()),
-    "of runs of former versions": SCREEN.knowing([], map(KEY.pseudonym, drawn.USERS)),
 }
 
 

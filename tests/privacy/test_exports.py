@@ -13,8 +13,9 @@ import pytest
 
 from exporter.ask import stores
 from exporter.cli import main
-from exporter.engines import local as users
-from exporter.engines import on_spark, session
+from exporter.engines import on_spark
+from exporter.engines.user_names import user_names
+from exporter.input import find
 from exporter.input.reading import Record
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.read import read
@@ -106,7 +107,7 @@ def test_no_message_of_the_first_step_holds_a_name(key: Path) -> None:
     records += [Record("/told", 0, "line", json.dumps(one), is_history=True) for one in canaries.history()]
     screen = Screen(Filters(), Key.read(str(key)), query_text=True)
     job = ExportJob("A-B", "snowflake://A-B/", query_text=True, screen=screen)
-    told = replace(job, screen=screen.knowing(users.user_names(records, job)))
+    told = replace(job, screen=screen.knowing(user_names(records, job)))
     bodies = b"\n".join(message.body for message in read(records, told)).decode("utf-8", "replace")
     assert "USER_" in bodies
     assert canaries.in_text(bodies) == []
@@ -264,7 +265,7 @@ def test_on_spark(how: str, tmp_path: Path, key: Path, spark: Any, monkeypatch: 
         table = write_form(_plain(canaries.rows()[::2]), tmp_path / "in-table", "parquet-text")
         spark.read.parquet(str(table)).createOrReplaceTempView("rows_with_names")
         paths = [write_form(_plain(canaries.rows()[1::2]), given, "parquet-text"), "rows_with_names"]
-        monkeypatch.setattr(session, "SMALL", 0)
+        monkeypatch.setattr(find, "SMALL", 0)
         monkeypatch.setattr(on_spark, "_partitions", lambda *_: 2)
 
     def looked_at(*given: Any) -> None:

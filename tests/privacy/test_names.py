@@ -99,9 +99,15 @@ def test_no_name_that_stands_alone_is_left(names: set[str], around: list[str], d
             assert f" {name} " not in f" {left} ", (text, left)
 
 
-# --- users of earlier runs, who are known by their pseudonyms alone ---------------------------------------------------
+# --- users of earlier runs --------------------------------------------------------------------------------------------
 
-EARLIER = UserNames(KEY, frozenset(), frozenset(map(KEY.pseudonym, LISTED - {"DBT", "LOADER"})))
+
+def kept(names: set[str]) -> frozenset[str]:
+    """What an update keeps of names."""
+    return frozenset(Screen(Filters(), KEY, names=frozenset(names)).pseudonyms())
+
+
+EARLIER = UserNames(KEY, frozenset(), kept(LISTED - {"DBT", "LOADER"}))
 
 
 @pytest.mark.parametrize(
@@ -121,8 +127,8 @@ def test_names_of_earlier_runs(text: str, expected: str) -> None:
     assert shown(text, EARLIER) == expected
 
 
-OF_LINES = UserNames(KEY, frozenset(), frozenset(Screen(Filters(), KEY, names=frozenset(LISTED)).pseudonyms()))
-"""The same with what an update keeps of the names."""
+OF_LINES = UserNames(KEY, frozenset(), kept(LISTED))
+"""All of them."""
 
 
 @pytest.mark.parametrize(
@@ -130,8 +136,11 @@ OF_LINES = UserNames(KEY, frozenset(), frozenset(Screen(Filters(), KEY, names=fr
 )
 @pytest.mark.parametrize("is_json", [False, True])
 def test_names_of_this_and_of_earlier_runs_in_any_letter_case(name: str, *, is_json: bool) -> None:
-    kept = frozenset(Screen(Filters(), KEY, names=frozenset({name})).pseudonyms())
-    earlier, now, made = UserNames(KEY, frozenset(), kept), UserNames(KEY, frozenset({name})), KEY.pseudonym(name)
+    earlier, now, made = (
+        UserNames(KEY, frozenset(), kept({name})),
+        UserNames(KEY, frozenset({name})),
+        KEY.pseudonym(name),
+    )
     cases = {name, name.lower(), name.upper(), name.title(), name.swapcase(), name.capitalize()}
     around = ("{}", "by {}.", '"{}"', "x {}/y") if not is_json else ('{{"user": "{}"}}',)
     for text in (form.format(one) for form in around for one in sorted(cases)):
@@ -160,8 +169,11 @@ def test_names_of_this_and_of_earlier_runs_in_any_letter_case(name: str, *, is_j
 def test_letters_whose_other_case_depends_on_what_follows_or_is_several_letters(
     name: str, spellings: list[str]
 ) -> None:
-    kept = frozenset(Screen(Filters(), KEY, names=frozenset({name})).pseudonyms())
-    earlier, now, made = UserNames(KEY, frozenset(), kept), UserNames(KEY, frozenset({name})), KEY.pseudonym(name)
+    earlier, now, made = (
+        UserNames(KEY, frozenset(), kept({name})),
+        UserNames(KEY, frozenset({name})),
+        KEY.pseudonym(name),
+    )
     forms = ("{}", "{}'s", "s3://b/{}.csv", "d.{}.t", "a:{}:b", "^{}^a", "x·{}·x", "x_{}_y", "{}\u00adx", "İﬁß {} ßΣ")
     for text in (form.format(one) for form in forms for one in spellings):
         for names in (now,) if "\u0301O" in text else (now, earlier):

@@ -48,7 +48,9 @@ def rubbish() -> list[str]:
 
 SCREENS: Final = {
     "names": Screen(Filters(), KEY, query_text=True),
-    "earlier": Screen(Filters(), KEY).knowing([], map(KEY.pseudonym, ("u", "A", "D", "JSMITH"))),
+    "earlier": Screen(Filters(), KEY).knowing(
+        [], Screen(Filters(), KEY).knowing(["u", "A", "D", "JSMITH"]).pseudonyms()
+    ),
     "denied": Screen(Filters(deny_databases=("E",), deny_users=("A",))),
     "allowed": Screen(Filters(allow_schemas=("D.S",), since=0)),
     "all": Screen(Filters(deny_schemas=("SCH",), until=2**60), KEY),

@@ -11,10 +11,10 @@ import pytest
 
 from exporter.cli import main
 from exporter.engines import export as pipeline
+from exporter.model.account_identifier import normalized
 from exporter.model.fact_tables import FACTS
 from exporter.publish.places import LocalPlace
 from exporter.publish.publication import Publication
-from exporter.settings import spelled
 from exporter.version import __version__
 from tests import exports, golden
 from tests.input.bad_rows import GOOD
@@ -141,5 +141,5 @@ def test_the_example_of_a_reader_is_the_export(tmp_path: Path) -> None:
     account = golden.account(folder)
     given = [str(folder / "access_history.json"), "--account", account, "--out", str(out)]
     assert main(["export", *given, "--engine", "local"]) == 0
-    told = (folder / "graph.ttl").read_text("utf-8").replace(folder.name, spelled(account).partition("-")[2])
+    told = (folder / "graph.ttl").read_text("utf-8").replace(folder.name, normalized(account).partition("-")[2])
     assert (out / "graph" / "part-00000.ttl").read_text("utf-8") == told

@@ -111,12 +111,15 @@ def test_a_pipe_a_folder_and_a_link_to_itself(month: Path, tmp_path: Path, capsy
         assert said in capsys.readouterr().err
 
 
-def test_a_report_of_a_former_version_is_one(month: Path, tmp_path: Path) -> None:
-    """Before the head named the program."""
+def test_a_page_whose_head_does_not_name_the_program_is_refused(
+    month: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "r.html"
     assert main(words("report", month, out)) == 0
-    text = out.read_text("utf-8")
-    out.write_text(text.replace('<meta name="generator" content="exporter report">\n', ""), "utf-8")
-    assert 'name="generator"' not in out.read_text("utf-8")
     assert main(words("report", month, out)) == 0
-    assert 'name="generator"' in out.read_text("utf-8")
+    text = out.read_text("utf-8").replace('<meta name="generator" content="exporter report">\n', "")
+    out.write_text(text, "utf-8")
+    capsys.readouterr()
+    assert main(words("report", month, out)) == 2
+    assert "is there already and is not a report of exporter report. Remove it" in capsys.readouterr().err
+    assert out.read_text("utf-8") == text

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from exporter.engines import session
 from exporter.engines.export import export
+from exporter.input import find
 from exporter.settings import Settings
 from exporter.system import progress as module
 from exporter.system.progress import Progress
@@ -190,7 +190,7 @@ def test_sparks_own_pages_call_jobs_by_the_stage(spark: SparkSession) -> None:
 @pytest.mark.usefixtures("spark")
 def test_an_export_in_rounds_shows_stages_and_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_EVERY", 0.01)
-    monkeypatch.setattr(session, "SMALL", 0)
+    monkeypatch.setattr(find, "SMALL", 0)
     rows = exports.ndjson(list(exports.all_rows())[:20], tmp_path / "rows.ndjson")
     terminal = Terminal()
     report = export(Settings((os.fspath(rows),), str(tmp_path / "out")), Progress(terminal))
