@@ -87,9 +87,12 @@ def _parquet_text(rows: list[Json]) -> bytes:
 
 
 def _parquet_lists(rows: list[Json]) -> bytes:
-    """As COPY INTO writes arrays that are cast: lists of JSON text."""
-    lists = {name for row in rows for name, value in row.items() if _is_list(value)}
-    kinds = {name: pa.list_(pa.string()) if name in lists else pa.string() for name in _columns(rows)}
+    """As COPY INTO writes arrays that are cast: lists of JSON text. One is a list of bytes, as of tools that do not say
+    which bytes are text.
+    """
+    lists = {name: pa.string() for row in rows for name, value in row.items() if _is_list(value)}
+    lists["base_objects_accessed"] = pa.binary()
+    kinds = {name: pa.list_(lists[name]) if name in lists else pa.string() for name in _columns(rows)}
     upper = [{name.upper(): value for name, value in _in_texts(row).items()} for row in rows]
     return _parquet(upper, pa.schema([(name.upper(), kind) for name, kind in kinds.items()]))
 
