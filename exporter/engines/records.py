@@ -194,6 +194,8 @@ def _as_json(table: DataFrame, name: str, source: formats.InputFiles) -> Column:
         return F.concat(column.cast("string"), F.lit("+00:00"))
     if kind in ("float", "double"):
         return _double(column.cast("double"))
+    if table.schema[name].dataType.simpleString() == "array<binary>":
+        return column.cast("array<string>")
     return column.cast("string") if kind in ("timestamp_ntz", "binary") else column
 
 

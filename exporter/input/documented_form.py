@@ -7,8 +7,9 @@ nothing.
 
 A text field accepts any value: a number by its digits, an array or object as its JSON. A list field accepts a list, or
 the word that Snowflake writes in place of a truncated list. An object field accepts only an object, and the column of a
-DDL change also what Snowflake writes in place of a truncated column. A field that no document has stays as it is, and
-is counted (:func:`unknown_members`). Results are cached, because statements recur.
+DDL change also what Snowflake writes in place of a truncated column. Lists and objects may be JSON text at any depth:
+COPY INTO writes arrays that are cast (TO_ARRAY) as lists of JSON texts. A field that no document has stays as it is,
+and is counted (:func:`unknown_members`). Results are cached, because statements recur.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from exporter.input import json_reader
 from exporter.input.json_reader import (
     WRAPPINGS,
     Elements,
+    Member,
     Members,
     NotJsonError,
     Number,
@@ -88,10 +90,12 @@ def plain_text(value: Value) -> str | None:
 
 def _fitted(value: Value, kind: Kind) -> Any:
     """The value in the documented form, ready to be encoded as JSON. Raises MisfitError if the types do not match."""
-    if value is None:
-        return None
     if is_damaged(value):
         raise DamagedError
+    if isinstance(value, str) and isinstance(kind, list | dict):
+        value = _in_place_of(value, kind)
+    if value is None:
+        return None
     if kind is str:
         return _in_text(value)
     if kind is Raw:
@@ -102,9 +106,25 @@ def _fitted(value: Value, kind: Kind) -> Any:
         return {name: _fitted(member, kind[name]) if name in kind else _as_raw(member) for name, member in value}
     if isinstance(kind, list) and isinstance(value, Elements):
         return [_fitted(element, kind[0]) for element in value]
-    if isinstance(kind, list) and isinstance(kind[0], dict) and value == TRUNCATED:
-        return [{name: TRUNCATED for name in _NAMES if name in kind[0]}]
     raise MisfitError
+
+
+def _in_place_of(text: str, kind: list[Kind] | dict[str, Kind]) -> Value:
+    """What a text stands for where a list or an object belongs: that of which it is the JSON, None for the JSON of
+    null, a list of one element for a truncated list. Raises MisfitError for any other text.
+    """
+    if text == TRUNCATED and isinstance(kind, list) and isinstance(kind[0], dict):
+        return Elements([Members(Member(name, TRUNCATED) for name in _NAMES if name in kind[0])])
+    expected = Members if isinstance(kind, dict) else Elements
+    try:
+        value = json_reader.parse(unwrapped_json(text))
+    except TooDeepError:
+        raise
+    except NotJsonError:
+        value = text
+    if value is None or isinstance(value, expected):
+        return value
+    raise MisfitError(f" (in it is text that is no JSON {'object' if expected is Members else 'array'})")
 
 
 def _in_text(value: Value) -> str | None:
@@ -372,8 +392,9 @@ def _documented(name: str, value: Value) -> Any:
         return _fitted(json_reader.parse(value) if isinstance(value, str) else value, COLUMNS[name])
     except (DamagedError, TooDeepError):
         raise
-    except (NotJsonError, MisfitError):
-        raise MisfitError(f"{expected} that does not match Snowflake's documentation of the column") from None
+    except (NotJsonError, MisfitError) as error:
+        inside = error if isinstance(error, MisfitError) else ""
+        raise MisfitError(f"{expected} that does not match Snowflake's documentation of the column{inside}") from None
 
 
 def _is_sentinel(value: Value) -> bool:
@@ -382,9 +403,10 @@ def _is_sentinel(value: Value) -> bool:
         array = json_reader.parse(value) if isinstance(value, str) else value
     except NotJsonError:
         return False
-    if not isinstance(array, Elements) or len(array) != 1 or not isinstance(array[0], Members):
+    if not isinstance(array, Elements) or len(array) != 1:
         return False
-    return {name: plain_text(member) for name, member in array[0]} == _SENTINEL_TEXTS
+    element = _inside(array[0]) if isinstance(array[0], str) else array[0]
+    return isinstance(element, Members) and {name: plain_text(one) for name, one in element} == _SENTINEL_TEXTS
 
 
 def _kind_of_value(value: Value) -> str | None:

@@ -1,8 +1,8 @@
 """Read a line into a row, or into the reason why it cannot be read.
 
 Three readers are tried in turn, the fastest first; all give the same result. The first decodes the documented form as
-a whole. The second decodes column by column: names in any letter case, arrays as text. The third is the tolerant one
-(:mod:`exporter.input.documented_form`).
+a whole. The second decodes column by column: names in any letter case, arrays and their elements as text. The third is
+the tolerant one (:mod:`exporter.input.documented_form`).
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ _texts_of: Final = attrgetter(*TEXTS)
 _json_texts_of: Final = attrgetter(*JSON_TEXTS)
 _structured_of: Final = attrgetter(*STRUCTURED)
 _decode_text: Final = msgspec.json.Decoder(str).decode
+_decode_texts: Final = msgspec.json.Decoder(list[str]).decode
 _check: Final = msgspec.json.Decoder(Raw).decode
 _IDS: Final = ("query_id", "parent_query_id", "root_query_id")
 _NO_ID: Final = "query_id is missing"
@@ -204,11 +205,11 @@ def _as_json(name: str, text: str) -> str:
 
 
 def _unwrapped_column(value: bytes) -> bytes:
-    """A structured column as JSON without the strings around it. Raises DecodeError."""
-    if not value.startswith(b'"'):
-        return value
-    text = unwrapped(_decode_text(value))
-    return _NULL if text is None else bytes(_check(text))
+    """A structured column as JSON without the strings around it and around its elements. Raises DecodeError."""
+    if value.startswith(b'"'):
+        text = unwrapped(_decode_text(value))
+        value = _NULL if text is None else bytes(_check(text))
+    return b"[%b]" % b",".join([_check(text) for text in _decode_texts(value)]) if value.startswith(b'["') else value
 
 
 def _read_tolerantly(text: str) -> Row | Unreadable:

@@ -117,7 +117,8 @@ class Lines:
     def _with_pseudonyms(self, match: re.Match[str], key: str | None, string: str | None, place: JsonContainer) -> str:
         name, colon, value = match.groups()
         if key is None:
-            return self._value(name, string or "", place.kind, TEXTS)
+            # An element of a documented array may be JSON text; in an array of a property it is a text of users.
+            return self._value(name, string or "", place.kind, place if place.element is place else TEXTS)
         member = place.member(key, _is_before_object(match))
         new_name = name if member.is_own else self._literal(name, key, self._names.in_text(key))
         return f"{new_name}{colon}{'' if string is None else self._value(value, string, member.kind, member.in_string)}"

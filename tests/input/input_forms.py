@@ -51,6 +51,16 @@ def _doubled(row: Json) -> Json:
     return _textual(once, lambda value: json.dumps(json.dumps(value)))
 
 
+def _in_texts(row: Json) -> Json:
+    """As a cast TO_ARRAY leaves the row: each element of an array is JSON text, and other JSON is text."""
+    lists = {name: [value and _line(value) for value in values] for name, values in row.items() if _is_list(values)}
+    return _textual({name: value for name, value in row.items() if name not in lists}, _line) | lists
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)
+
+
 def _columns(rows: Iterable[Json]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row))
 
@@ -74,6 +84,17 @@ def _parquet(rows: list[Json], schema: pa.Schema) -> bytes:
 def _parquet_text(rows: list[Json]) -> bytes:
     schema = pa.schema([(name.upper(), pa.string()) for name in _columns(rows)])
     return _parquet([{k.upper(): v for k, v in _textual(row, _line).items()} for row in rows], schema)
+
+
+def _parquet_lists(rows: list[Json]) -> bytes:
+    """As COPY INTO writes arrays that are cast: lists of JSON text. One is a list of bytes, as of tools that do not say
+    which bytes are text.
+    """
+    lists = {name: pa.string() for row in rows for name, value in row.items() if _is_list(value)}
+    lists["base_objects_accessed"] = pa.binary()
+    kinds = {name: pa.list_(lists[name]) if name in lists else pa.string() for name in _columns(rows)}
+    upper = [{name.upper(): value for name, value in _in_texts(row).items()} for row in rows]
+    return _parquet(upper, pa.schema([(name.upper(), kind) for name, kind in kinds.items()]))
 
 
 def _struct(texts: str, **others: pa.DataType) -> pa.StructType:
@@ -135,9 +156,11 @@ FORMS: Final[dict[str, tuple[str, Callable[[list[Json]], bytes]]]] = {
     "json-array": ("rows.json", lambda rows: json.dumps(rows, indent=2).encode()),
     "json-text": ("rows.ndjson", lambda rows: _lines(_textual(row, _pretty) for row in rows)),
     "json-double": ("rows.ndjson", lambda rows: _lines(_doubled(row) for row in rows)),
+    "json-elements": ("rows.ndjson", lambda rows: _lines(map(_in_texts, rows))),
     "csv": ("rows.csv", _csv),
     "csv-gz": ("rows.csv.gz", lambda rows: gzip.compress(_csv(rows), mtime=0)),
     "parquet-text": ("rows.parquet", _parquet_text),
     "parquet-native": ("rows.parquet", _parquet_native),
+    "parquet-lists": ("rows.parquet", _parquet_lists),
 }
 """Form -> (file name, bytes of the file)."""

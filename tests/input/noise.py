@@ -27,9 +27,13 @@ _KEPT: Final = ("", "x", None, {"irc_event_type": "L", "x": 1.5}, '{"a": "b\\/",
 def line(rng: Random) -> str:
     """A row in one of the spellings that exports have, at times cut off, or with something behind it."""
     row = _row(rng)
-    form = rng.choice(("plain", "plain", "upper", "text", "double", "undefined", "raw", "surrogate", "cut", "behind"))
+    form = rng.choice(
+        ("plain", "plain", "upper", "text", "double", "undefined", "raw", "surrogate", "cut", "behind", "list")
+    )
     if form in {"text", "double"}:
         row = {name: _wrapped(rng, value, form) for name, value in row.items()}
+    if form == "list":
+        row = {name: _in_list(rng, value) if name in STRUCTURED else value for name, value in row.items()}
     if form == "upper" or rng.random() < 0.1:
         row = {rng.choice((name.upper(), f" {name.title()} ")): value for name, value in row.items()}
     text = json.dumps(row, ensure_ascii=rng.random() < 0.5, indent=rng.choice((None, None, 1)))
@@ -76,6 +80,13 @@ def _value(rng: Random, name: str, odd: float, depth: int) -> Any:
         inner = None if depth > 2 else _thing(rng, odd, depth + 1)
         return inner if name == "node" else rng.choice(([inner], [], None))
     return rng.choice((*_TEXTS, 1, 0, -1, 32998411400350, 10**25, 1.5, 66564.0, True, None))
+
+
+def _in_list(rng: Random, value: Any) -> Any:
+    """A list with JSON texts of its elements."""
+    if not isinstance(value, list):
+        return value
+    return [_wrapped(rng, one, rng.choice(("list", "list", "double"))) for one in value]
 
 
 def _wrapped(rng: Random, value: Any, form: str) -> Any:

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 KINDS = {
     **dict.fromkeys(("ndjson", "ndjson-gz", "ndjson-upper", "ndjson-crlf-bom", "ndjson-sparse"), formats.NDJSON),
-    **dict.fromkeys(("json-text", "json-double"), formats.NDJSON),
+    **dict.fromkeys(("json-text", "json-double", "json-elements"), formats.NDJSON),
     "json-array": formats.JSON_DOCUMENT,
     **dict.fromkeys(("csv", "csv-gz"), formats.CSV),
-    **dict.fromkeys(("parquet-text", "parquet-native"), formats.PARQUET),
+    **dict.fromkeys(("parquet-text", "parquet-native", "parquet-lists"), formats.PARQUET),
 }
 
 

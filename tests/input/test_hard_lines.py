@@ -29,7 +29,7 @@ def test_a_column_that_was_truncated_is_the_sentinel(name: str, value: Any) -> N
     assert cut in (SENTINEL, [{**SENTINEL[0], "objectDomain": "Table"}])
 
 
-@pytest.mark.parametrize("value", ["TRUNCATED", '"TRUNCATED"', CUT, json.dumps(CUT), CUT[0]])
+@pytest.mark.parametrize("value", ["TRUNCATED", '"TRUNCATED"', CUT, json.dumps(CUT), CUT[0], [json.dumps(CUT[0])]])
 def test_a_change_that_was_truncated_as_a_whole_is_the_object_of_the_sentinel(value: Any) -> None:
     """View, "Truncated records": the sentinel is an array, though the column has an object."""
     line = line_of(object_modified_by_ddl=value)
@@ -50,7 +50,7 @@ def test_another_array_is_no_change(value: Any) -> None:
     assert problems(line_of(object_modified_by_ddl=json.dumps(value))) == expected
 
 
-@pytest.mark.parametrize("value", ["TRUNCATED", CUT, json.dumps(CUT)])
+@pytest.mark.parametrize("value", ["TRUNCATED", CUT, json.dumps(CUT), [json.dumps(CUT[0])]])
 def test_agents_that_were_truncated_are_one_of_which_all_was_cut(value: Any) -> None:
     found = read(line_of(agents_info=value))
     assert found["agents_info"] == [{"agentType": "TRUNCATED", "agentId": "-1", "agentName": "TRUNCATED"}]

@@ -70,12 +70,24 @@ def test_any_order_and_any_number_of_parts(tmp_path: Path) -> None:
     assert_same(tmp_path / "out")
 
 
-def test_a_table_of_spark(spark: SparkSession, tmp_path: Path) -> None:
-    """By its name; the arrays are text, as Snowflake's connector for Spark gives them. An unknown column is kept and
-    counted, of whatever type it is.
+@pytest.mark.parametrize("form", ["json-elements", "parquet-lists"])
+def test_arrays_that_were_cast_are_those_of_the_view(form: str, tmp_path: Path) -> None:
+    """COPY INTO <location>: "Casting the values to an array (using the TO_ARRAY function) results in an array of JSON
+    strings".
+    """
+    path = write_form(list(exports.all_rows()), tmp_path, form)
+    assert exports.export([path], tmp_path / "out") == 0
+    assert exports.report(tmp_path / "out")["quarantined"] == 0
+    assert_same(tmp_path / "out")
+
+
+@pytest.mark.parametrize("form", ["parquet-text", "parquet-lists"])
+def test_a_table_of_spark(form: str, spark: SparkSession, tmp_path: Path) -> None:
+    """By its name; the arrays are text, as Snowflake's connector for Spark gives them, or lists of text. An unknown
+    column is kept and counted, of whatever type it is.
     """
     rows = list(exports.all_rows())
-    path = write_form(rows, tmp_path, "parquet-text")
+    path = write_form(rows, tmp_path, form)
     made = "case when query_id = '{}' then array(named_struct('a', 1, 'b', cast(null as int))) end as NEW"
     table = spark.read.parquet(str(path)).selectExpr("*", made.format(rows[0]["query_id"]))
     table.createOrReplaceTempView("access_history_rows")

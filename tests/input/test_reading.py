@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from random import Random
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -16,7 +17,23 @@ from exporter.input.times import parse_time
 from tests.histories import random_history
 from tests.input.bad_rows import ARRAYS, BAD_NESTED_ROWS, BAD_ROWS, GOOD
 from tests.input.noise import line
-from tests.input.plain_rows import NOT_JSON, OBJECT, TEXT, UNLIKE, first_of, line_of, plain, problems, raw_line, read
+from tests.input.plain_rows import (
+    NOT_JSON,
+    OBJECT,
+    TEXT,
+    TEXT_INSIDE,
+    TOO_DEEP,
+    UNLIKE,
+    first_of,
+    line_of,
+    plain,
+    problems,
+    raw_line,
+    read,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 START: Final = 1_772_352_000_000_000
 LONG: Final = "L" * 10_000
@@ -54,10 +71,18 @@ def test_every_bad_row_is_quarantined_with_its_reason(text: str, words: str) -> 
         (line_of(base_objects_accessed='[{"objectName": '), [f"base_objects_accessed {UNLIKE}"]),
         (line_of(base_objects_accessed="[],[]"), [f"base_objects_accessed {UNLIKE}"]),
         (line_of(base_objects_accessed="[] x"), [f"base_objects_accessed {UNLIKE}"]),
-        (line_of(base_objects_accessed=["D.S.T"]), [f"base_objects_accessed {UNLIKE}"]),
-        (line_of(base_objects_accessed=[{"columns": "A, B"}]), [f"base_objects_accessed {UNLIKE}"]),
-        (line_of(base_objects_accessed=[{"columns": ""}]), [f"base_objects_accessed {UNLIKE}"]),
-        (line_of(base_objects_accessed=[{"locations": "TRUNCATED"}]), [f"base_objects_accessed {UNLIKE}"]),
+        *(
+            (line_of(base_objects_accessed=[text]), [f"base_objects_accessed {TEXT_INSIDE}"])
+            for text in ("D.S.T", "TRUNCATED", "", "\\N", "7", "[]", '["{}"]', '{"objectName": "T"', "{} {}", '"T"')
+        ),
+        (line_of(base_objects_accessed=['{"objectName": "T"}', "T"]), [f"base_objects_accessed {TEXT_INSIDE}"]),
+        (line_of(base_objects_accessed=['{"columns": {}}']), [f"base_objects_accessed {UNLIKE}"]),
+        (line_of(base_objects_accessed=[f'{{"columnId": {"[" * 1001}']), [f"base_objects_accessed: {TOO_DEEP}"]),
+        *(
+            (line_of(base_objects_accessed=[{name: text}]),
+             [f"base_objects_accessed {UNLIKE} (in it is text that is no JSON array)"])
+            for name, text in (("columns", "A, B"), ("columns", ""), ("columns", "{}"), ("locations", "TRUNCATED"))
+        ),
         (line_of(base_objects_accessed='"abc'), [f"base_objects_accessed {TEXT}"]),
         (
             line_of(object_modified_by_ddl="CREATE"),
@@ -122,13 +147,35 @@ TIMES: Final = (
 )
 
 
+def _lists_inside(value: dict[str, Any]) -> str:
+    """The object as text, in which lists have texts again."""
+    lists = {
+        name: [*map(json.dumps, inner)] for name, inner in value.items() if name in _LISTS and isinstance(inner, list)
+    }
+    return json.dumps({**value, **lists})
+
+
+def _text_inside(value: dict[str, Any]) -> dict[str, Any]:
+    return {name: json.dumps(inner) if isinstance(inner, list | dict) else inner for name, inner in value.items()}
+
+
+_LISTS: Final = ("columns", "joinObjects", "policies")
+ELEMENTS: Final[tuple[Callable[[Any], Any], ...]] = (
+    json.dumps, partial(json.dumps, indent=2), lambda value: json.dumps(json.dumps(value)), _lists_inside, _text_inside,
+)  # fmt: skip
+"""How an object in an array may be written as text, or what is in it."""
+
+
 def _forms(row: dict[str, Any]) -> list[str]:
     """One row in every spelling."""
     text = {name: json.dumps(value) if isinstance(value, list | dict) else value for name, value in row.items()}
     double = {name: json.dumps(value) if name in STRUCTURED else value for name, value in text.items() if value}
     with_words = {name: "\\N" if value is None else value for name, value in text.items()}
+    lists = {name: value for name, value in row.items() if isinstance(value, list)}
     return [
         json.dumps(row),
+        *(json.dumps({**row, **{name: [*map(form, value)] for name, value in lists.items()}}) for form in ELEMENTS),
+        json.dumps({**text, **{name: json.dumps([*map(json.dumps, value)]) for name, value in lists.items()}}),
         json.dumps(row, ensure_ascii=False),
         "\ufeff" + json.dumps(row),
         json.dumps(row, indent=2),
