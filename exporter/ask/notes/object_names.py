@@ -23,6 +23,7 @@ from exporter.ask.notes.mask_periods import masked_things
 from exporter.ask.parameters import as_text, instant
 from exporter.ask.triples import EARLY, LATE, MOMENT, in_utc
 from exporter.ask.without_id import renamings
+from exporter.model.clones import RESTORES
 from exporter.model.identifiers import match_name
 
 _SHOWN: Final = 5
@@ -261,6 +262,7 @@ _SHOWN_IN_USE: Final = 20
 """More than in other notes: who does not see a name drops a table that is in use."""
 _OF_NAMES: Final = "former-names"
 """A question without a time that has the names that objects have at the end of the record."""
+OF_NAMES: Final = (_OF_NAMES, "page-names")
 _OF_DATA: Final = ("lineage-as-of", "root-cause")
 """Questions that take long; the other ones are asked again."""
 _ACCOUNTS_SHOWN: Final = 5
@@ -285,6 +287,43 @@ def held_by_several(asked: Asked) -> Iterator[str]:
                 last = _has_it(asked, name, holders, time) if len(holders) > 1 else None
                 if last is not None:
                     yield from _several(asked, name, when, holders, last)
+
+
+def names_over_drops(asked: Asked) -> Iterator[str]:
+    """A note on the names of the answer that go on over a DROP and its UNDROP, also of the schema or database: another
+    object can have had the name then.
+    """
+    graph, texts = asked.graph, list[str]()
+    for thing in sorted(asked.asked_objects):
+        names = graph.names_of(thing)
+        for dropped, restored in _absences(graph, thing):
+            held = (
+                one for one in names if in_utc(one.since) <= dropped and (not one.until or in_utc(one.until) > restored)
+            )
+            for one in held:
+                ident = f" (object_id={one.ident})" if one.ident else ""
+                texts.append(f"{one.name}{ident} from {as_text(dropped)} until {as_text(restored)}")
+    if texts:
+        yield (
+            "A name goes on over a DROP and its UNDROP, and another object may have it between them. Dropped then: "
+            f"{first_of(texts, _SHOWN, '; ')}."
+        )
+
+
+def _absences(graph: Lookups, thing: str) -> Iterator[tuple[datetime, datetime]]:
+    """The times between the DROPs of an object and the UNDROPs that brought it back, in order."""
+    versions = list(graph.at_most(graph.subjects("prov:specializationOf", thing), _LOOKED_AT))
+    drops = {in_utc(time) for version in versions for time in graph.objects(version, "prov:invalidatedAtTime")}
+    restored = {
+        in_utc(time)
+        for version in (versions if drops else ())
+        for query in graph.objects(version, "prov:wasGeneratedBy")
+        if any(graph.text(change, "ah:operation") == RESTORES for change in graph.objects(query, "ah:hasChange"))
+        for time in graph.objects(version, "prov:generatedAtTime")
+    }
+    for dropped in sorted(drops):
+        if back := min((time for time in restored if time > dropped), default=None):
+            yield dropped, back
 
 
 def _several(asked: Asked, name: str, when: str, holders: Sequence[NameHolder], last: NameHolder) -> Iterator[str]:
