@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
+from datetime import datetime
+from functools import cached_property
 from typing import Final
 
 from exporter.ask.answers import Row
+from exporter.ask.container_history import CloneStep, ContainerHistory, container_histories
+from exporter.ask.lookups import Lookups
 from exporter.ask.triples import PROLOGUE
 from exporter.model.effects import CREATES
-from exporter.model.identifiers import TRUNCATED
+from exporter.model.identifiers import TRUNCATED, match_name
 from exporter.openlineage.helpers import hides_source, is_like
 from exporter.system.reachable import reachable
 
@@ -27,8 +31,8 @@ _CUT: Final = ""
 class Clones:
     """The clones among objects. ``ask``: gives the answers of a question about objects."""
 
-    def __init__(self, ask: Callable[[str, Iterable[str]], Iterator[Row]]) -> None:
-        self._ask = ask
+    def __init__(self, ask: Callable[[str, Iterable[str]], Iterator[Row]], lookups: Lookups) -> None:
+        self._ask, self._lookups = ask, lookups
         self._sources = defaultdict[str, set[str]](set)
         """Clone -> what it was made from."""
 
@@ -47,6 +51,8 @@ class Clones:
         while waiting:
             asked |= waiting
             self.queries(waiting)
+            for one in waiting:
+                self._sources[one].update(self._with_containers(one))
             waiting = set[str]().union(*self._sources.values()) - asked - {_CUT}
 
     def of(self, things: Collection[str], among: Iterable[str]) -> Iterator[str]:
@@ -55,3 +61,31 @@ class Clones:
             behind = reachable(self._sources.get(one, ()), lambda clone: self._sources.get(clone, ()))
             if _CUT in behind or not behind.keys().isdisjoint(things):
                 yield one
+
+    # --- with their schema or database --------------------------------------------------------------------------------
+
+    @cached_property
+    def _containers(self) -> dict[str, ContainerHistory]:
+        return container_histories(self._lookups)
+
+    def origins(self, thing: str) -> list[CloneStep]:
+        """The CLONEs of schemas and databases that an object may have come by, by the name under which rows show it
+        first: the last one first. None of what a row made.
+        """
+        names = self._lookups.names_of(thing)[:1]
+        history = self._containers.get(names[0].account) if names else None
+        if history is None or self._lookups.is_made(names[0]):
+            return []
+        since = history.count_until(datetime.fromisoformat(names[0].since))
+        return list(history.origins(match_name(names[0].name), since))
+
+    def _with_containers(self, thing: str) -> Iterator[str]:
+        """What an object was copied from by CLONEs of schemas and databases: what had the name in the source then, else
+        what rows show with it first, and do not make.
+        """
+        for step in self.origins(thing):
+            named = [one for one in self._lookups.holders(step.source) if one.account == step.clone.account]
+            then = [one for one in named if one.holds(step.clone.time)]
+            later = (one for one in named if datetime.fromisoformat(one.since) > step.clone.time)
+            then = then or [one for one in later if not self._lookups.is_made(one)][:1]
+            yield from (one.iri for one in then)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from exporter.ask.answers import first_of
-from exporter.input.times import iso
+from exporter.input.times import iso, parse_time
 from exporter.reconcile.declared import Declaration, DeclaredDataset
 from exporter.reconcile.edges import (
     CLASSES,
@@ -186,6 +186,8 @@ class _Classifier:
             begin, end = observed.begin, observed.end
             if begin is None or end is None or edge.last < begin or edge.first > end:
                 return "outside-period", f"the last run that declares it was at {iso(edge.last)}, outside of the period"
+        if came := self._came_with_clones(edge.target):
+            return "incomplete-rows", came
         fills = [fill for iri in edge.target.members for fill in observed.fills.get(iri, ())]
         if not fills:
             return "not-filled", f"no query of the period filled {target}"
@@ -196,6 +198,13 @@ class _Classifier:
             return reason
         why = self._through_clones(edge) or self._in_cut_rows(edge)
         return ("incomplete-rows", why) if why else self._declared.between_helpers(edge, observed)
+
+    def _came_with_clones(self, target: End) -> str | None:
+        """Which CLONE of the period may have filled the target with its schema or database; None without any."""
+        origins = (self._observed.clones.origins(iri)[:1] for iri in sorted(target.members))
+        steps = [step for found in origins for step in found if self._observed.has(parse_time(step.clone.at) or 0)]
+        of = f"{target.name} may have come with a CLONE"
+        return f"{of} of {steps[0].clone.source} at {steps[0].clone.at}: no row lists what it held" if steps else None
 
     def _through_clones(self, edge: ComparedEdge) -> str | None:
         """Why data may have come over clones of the source, which hold what it held; None without any."""

@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.ask.answers import Row
+from exporter.ask.lookups import Lookups
 from exporter.ask.questions import select
 from exporter.ask.triples import PROLOGUE
 from exporter.input.times import parse_time
@@ -227,7 +228,7 @@ class Observed:
 
     def __post_init__(self) -> None:
         """Looks up the period of the record."""
-        self.clones = Clones(self.rows)
+        self.clones = Clones(self.rows, Lookups(self.store))
         for first, last in select(self.store, _PERIOD, "the period").rows:
             self.first, self.last = (parse_time(time) if time else None for time in (first, last))
 
@@ -375,7 +376,8 @@ class _FillReader:
                 bases = [one for one in version.sources if one.is_base]
                 others = (one for one in bases if not one.is_direct or one.iri not in self._helpers)
                 behind = [one._replace(is_direct=True, is_behind=True) for one in others]
-            if not behind and not any(self._versions[one].is_filled for one in held):
+            is_empty = not behind and not any(self._versions[one].is_filled for one in held)
+            if is_empty or self._observed.clones.origins(source.iri):
                 version.unclear = True  # no row shows what filled the helper
             through = self._observed.names[source.iri]
             for one in behind:

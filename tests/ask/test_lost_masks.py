@@ -255,6 +255,40 @@ def test_one_entry_says_since_when_many_objects_of_a_name_are_unmasked(tmp_path:
             assert [said in note for note in notes if "got the name" in note] == [True]
 
 
+def turns(number: int) -> list[Json]:
+    """A masked table (21) and one without a mask (22) have the name A by turns, from the second one's turn on."""
+    return [
+        row
+        for _ in range(number)
+        for row in (
+            *swapped(thing("A", 21), thing("A_NEW", 22)), read(thing("A", 22), "BEN"),
+            *swapped(thing("A", 22), thing("A_NEW", 21)), read(thing("A", 21), masked=True),
+        )
+    ]  # fmt: skip
+
+
+TURNS: Final = {
+    # q3, q7, … give A to the second one, and q5, q9, … take it away
+    2: f"(object_id=22 since {at(3)} until {at(5)} and since {at(7)} until {at(9)}; masked: object_id=21)",
+    3: f"(object_id=22 since {at(3)} until {at(5)} and since {at(7)} until {at(9)} and since {at(11)} until {at(13)}; "
+    "masked: object_id=21)",
+    5: f"(object_id=22 for 5 times since {at(3)}, the last of them since {at(19)} until {at(21)}; masked: "
+    "object_id=21)",
+}
+
+
+@pytest.mark.parametrize("number", TURNS)
+def test_an_object_that_got_the_name_several_times_is_told_with_all_of_them(number: int, tmp_path: Path) -> None:
+    """Who asks for the times of the note alone finds each read."""
+    rows = [changed(thing("A", 21), columns=SET_MASK), changed(thing("A_NEW", 22), "CREATE"), *turns(number)]
+    graph = stories.told({"turns": rows}, tmp_path)
+    ways = ("unmasked-reads", {}), ("unmasked-reads", {"object_id": "22", "domain": "Table"}), ("unmasked-copies", {})
+    for question, given in (*ways, ("unmasked-reads", {"object_name": "D.S.A"})):
+        assert f": D.S.A.C {TURNS[number]}." in entries(question, graph, **given)
+    until = entries("unmasked-reads", graph, until=at(4.5))
+    assert f": D.S.A.C (object_id=22 since {at(3)} until {at(5)}; masked: object_id=21)." in until
+
+
 def in_schema(name: str, number: int) -> Json:
     return {"objectDomain": "Table", "objectId": number, "objectName": name, "columns": [{"columnName": "C"}]}
 

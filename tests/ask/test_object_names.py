@@ -14,6 +14,8 @@ from tests.ask import stories
 from tests.ask.test_names import at, changed, copied, read, renamed, swapped, thing
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from exporter.ask.answers import Answer
 
 Json = dict[str, Any]
@@ -194,6 +196,36 @@ def test_a_target_with_its_present_name_is_not_said_to_have_that_of_its_time(who
     assert note(answer, "Rows have the names") == ""
     said = "D.S.DIM_NEW (object_id=2) is called D.S.DIM since"
     assert note(answered(whole, "shared", "column-lineage"), "Rows have the names").count(said) == 1
+
+
+NAMED: Final = thing("T", 71), thing("T", 72)
+BY_TURNS: Final = [
+    changed(NAMED[0], columns={"C": {"maskingPolicies": {"D.S.M": {"subOperationType": "ADD"}}}}),
+    changed(NAMED[0], "DROP"), copied(SOURCE, NAMED[1], "CREATE"), copied(NAMED[1], thing("COPY", 73)),
+    # T_NEW is 72 for two minutes, and no query uses it then
+    renamed(NAMED[1], "T_NEW"), changed(NAMED[0], "UNDROP"),
+    *swapped(NAMED[0], thing("T_NEW", 72)),
+    copied(thing("T_NEW", 71), thing("E", 74)), read(thing("T_NEW", 71), "FRED"), read(thing("E", 74), "GUS"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("question", "given"),
+    [
+        ("column-lineage", {"target_object_name": "D.S.E"}),
+        ("column-lineage", {}),
+        ("unmasked-copies", {}),
+        ("downstream-users", {"object_name": "D.S.T"}),
+        ("root-cause", {"object_name": "D.S.E", "column_name": "C"}),
+    ],
+)
+def test_a_name_in_an_answer_is_that_of_the_object_in_its_rows(
+    question: str, given: dict[str, str], tmp_path: Path
+) -> None:
+    """T_NEW in these rows is what is called so still, and not what had this name before."""
+    answer = answered(stories.told({"turns": BY_TURNS}, tmp_path), "turns", question, **given)
+    assert "D.S.T_NEW" in {cell for row in answer.rows for cell in row}
+    assert "object_id=72" not in note(answer, "Rows have the names")
 
 
 def test_a_build_that_took_no_name_keeps_its_own(whole: Store) -> None:

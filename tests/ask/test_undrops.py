@@ -135,6 +135,33 @@ def test_a_table_that_another_replaced_has_no_name_until_it_is_brought_back(told
     assert periods == {("2026-01-01T06:00:00Z", "2026-01-02T06:00:00Z"), ("2026-01-05T06:00:00Z", None)}
 
 
+GOES_ON: Final[dict[str, tuple[list[Json], str]]] = {
+    "dropped": ([copied(SOURCE, T1), changed(T1, "DROP"), changed(T1, "UNDROP"), read(T1)], "2 3"),
+    "with-its-schema": ([copied(SOURCE, T1), changed(S, "DROP"), changed(S, "UNDROP"), read(T1)], "2 3"),
+    "another-between": (
+        [copied(SOURCE, T1), changed(T1, "DROP"), copied(OTHER, T2, "CREATE"), renamed(T2, "BAD"),
+         changed(T1, "UNDROP"), read(T1)], "2 5",
+    ),
+    "for-good": ([copied(SOURCE, T1), changed(T1, "DROP"), read(OTHER)], ""),
+    "replaced": (STORIES["recovered"], ""),
+    # a temporary table hid it, so it had its name all the time
+    "shown-again": ([copied(SOURCE, T1), changed(T1, "DROP"), copied(SOURCE, T1), read(OTHER)], ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GOES_ON)
+def test_a_name_that_goes_on_while_its_object_is_dropped_is_told(name: str, tmp_path: Path) -> None:
+    """docs/graph.md, "Names and settings in time": of two objects that had the name, one was dropped then."""
+    story, days_of = GOES_ON[name]
+    out = exported(*map(flat, days(name, story)), tmp_path / "out")
+    found = ask(load(out), find("former-names"), {"object_id": "1", "domain": "Table"})
+    told = [note for note in found.notes if note.startswith("A name goes on over a DROP and its UNDROP")]
+    times = [f"2026-01-{int(day):02}T06:00:00Z" for day in days_of.split()]
+    assert len(told) == bool(times)
+    assert all(note.endswith(f": D.S.T (object_id=1) from {times[0]} until {times[1]}.") for note in told)
+    assert (len({row[1:3] for row in found.rows if row[1] == "D.S.T"}) == 1) == (name != "replaced")
+
+
 @pytest.mark.parametrize(
     ("name", "day", "note"),
     [

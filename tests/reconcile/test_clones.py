@@ -6,7 +6,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from tests.reconcile.small import classes, compared, ddl, filled, made, manifest, model, row, said, thing, written
+from tests.reconcile.small import (
+    classes,
+    column_lineage,
+    compared,
+    dataset,
+    ddl,
+    event,
+    filled,
+    made,
+    manifest,
+    model,
+    row,
+    said,
+    thing,
+    written,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,3 +80,53 @@ def test_what_was_filled_from_a_clone(
         ("A", "T"): of_a,
         ("B", "T"): of_b,
     }
+
+
+def _elsewhere(number: int, name: str, place: str = "DEV.S") -> Json:
+    return {**thing(number, name), "objectName": f"{place}.{name}"}
+
+
+def _cloned(query_id: str, day: int, kind: str, source: str, target: str, number: int = 900) -> Json:
+    """CREATE DATABASE … CLONE, or CREATE SCHEMA."""
+    one = {"objectDomain": kind, "objectId": number, "objectName": target}
+    named = {"Domain": kind, "Id": number - 500, "Name": source}
+    return ddl(query_id, day, one, "CREATE", **{f"source{name}": {"value": value} for name, value in named.items()})
+
+
+OF_DATABASE, OF_SCHEMA = _cloned("q2", 2, "Database", "D", "DEV"), _cloned("q2", 2, "Schema", "D.S", "DEV.S")
+DEV_A, DEV_B, DEV_HELPER = _elsewhere(80, "A"), _elsewhere(81, "B"), _elsewhere(82, "T__DBT_TMP")
+SECOND_A = _elsewhere(83, "A", "DEV2.S")
+OF_TARGET: Final = _cloned("q2", 2, "Schema", "W.S", "D.S")
+
+
+@pytest.mark.parametrize(
+    ("rows", "of_a", "of_b"),
+    [
+        ([OF_DATABASE, _read(DEV_A)], UNKNOWN, PHANTOM),
+        ([OF_SCHEMA, _read(DEV_A)], UNKNOWN, PHANTOM),
+        ([OF_DATABASE, _cloned("q3", 3, "Database", "DEV", "DEV2", 901), _read(SECOND_A)], UNKNOWN, PHANTOM),
+        ([OF_DATABASE, filled("q3", 3, HELPER, DEV_A), _read(HELPER)], UNKNOWN, PHANTOM),
+        ([OF_DATABASE, filled("q3", 3, DEV_HELPER, B), _read(DEV_HELPER)], UNKNOWN, "verified"),
+        ([OF_DATABASE, ddl("q3", 3, DEV_A, "CREATE"), _read(DEV_A)], PHANTOM, PHANTOM),
+        ([_read(DEV_A)], PHANTOM, PHANTOM),
+        ([_cloned("q6", 6, "Database", "D", "DEV"), _read(DEV_A)], PHANTOM, PHANTOM),
+        ([_cloned("q2", 2, "Database", "E", "DEV"), _read(DEV_A)], PHANTOM, PHANTOM),
+        ([ddl("q2", 2, A, "DROP"), _cloned("q3", 3, "Database", "D", "DEV"), _read(DEV_A)],
+         PHANTOM, PHANTOM),
+        ([OF_TARGET, filled("q5", 5, T, B, C=[(B, "C")])], UNKNOWN, "verified"),
+    ],
+    ids=[
+        *("database", "schema", "clone of a clone", "through a helper", "helper that came", "made in the clone"),
+        *("no clone", "before the clone", "another database", "dropped before", "target that came"),
+    ],
+)  # fmt: skip
+def test_what_was_filled_from_a_clone_of_a_schema_or_database(
+    rows: list[Json], of_a: str, of_b: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The row of such a CLONE names no table: what holds what a table held follows from the names."""
+    graph = made([row("q1", 1, [A, B]), *rows, ddl("q9", 9, HELPER, "DROP")], tmp_path)
+    lineage = said(manifest({"t": model("t", "source.p.s.a", "source.p.s.b")}, ("a", "b")), tmp_path / "m.json")
+    told = classes(compared(graph, capsys, lineage))
+    assert (told["A", "T"], told["B", "T"]) == (of_a, of_b)
+    one = event([dataset("D.S.A")], [dataset("D.S.T", **column_lineage({"C": [("D.S.A", "C", "DIRECT")]}))], day=9)
+    assert classes(compared(graph, capsys, said([one], tmp_path / "e.json")))["A:C", "T:C"] == of_a

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.container_history import CONTAINERS
-from exporter.ask.lookups import Lookups, account_part
+from exporter.ask.lookups import Lookups, NameHolder, account_part
 from exporter.ask.notes.asked import Asked
 from exporter.ask.notes.policies import holds
 from exporter.ask.notes.views import with_over
@@ -20,7 +20,7 @@ from exporter.ask.parameters import as_text
 from exporter.ask.triples import LATE, Solution, in_utc
 from exporter.graph.terms import full
 from exporter.input.properties import read
-from exporter.model.effects import HOLDERS
+from exporter.model.effects import CREATES, HOLDERS
 from exporter.model.facts import Grant, ObjectReference
 from exporter.model.grants import ANY, grants
 from exporter.model.identifiers import match_name
@@ -46,16 +46,34 @@ def on_all(graph: Lookups) -> list[Solution]:
 
 
 def granted_on_all(graph: Lookups, things: Callable[[], Iterable[str]]) -> Iterator[tuple[str, Solution]]:
-    """Objects, each with a grant on all objects of its kind in a schema or database that it has or had a name in.
+    """Objects, each with a grant on all objects of its kind in a schema or database that it may have been in then.
     ``things``: gives the objects; called only if there is such a grant.
     """
     rows = on_all(graph)
     for thing in things() if rows else ():
-        names = [] if graph.is_of_other(thing) else [holder.name for holder in graph.names_of(thing)]
+        names = [] if graph.is_of_other(thing) else graph.names_of(thing)
         for row in rows:
-            is_inside = any(name.startswith(f"{row['label']}.") for name in names)
-            if is_inside and thing.startswith(row["account"]) and graph.is_of_kind(thing, row["kind"]):
+            inside = [one for one in names if one.name.startswith(f"{row['label']}.")]
+            is_meant = inside and thing.startswith(row["account"]) and graph.is_of_kind(thing, row["kind"])
+            if is_meant and any(_may_hold(graph, one, in_utc(row["since"])) for one in inside):
                 yield thing, row
+
+
+def _may_hold(graph: Lookups, holder: NameHolder, time: datetime) -> bool:
+    """Whether an object may have had a name at a time: not once it has lost it, nor before a row made it, or gave it
+    the name. A name that rows only show can be older.
+    """
+    if holder.until is not None and in_utc(holder.until) <= time:
+        return False
+    return in_utc(holder.since) <= time or not any(
+        graph.text(change, "prov:startedAtTime") == holder.since
+        and (
+            graph.text(change, "ah:operation") in CREATES
+            or graph.text(change, "ah:newName")
+            or graph.text(change, "ah:swappedWithName")
+        )
+        for change in graph.subjects("ah:changedObject", holder.iri)
+    )
 
 
 def granted_on_all_objects(asked: Asked) -> Iterator[str]:
@@ -102,18 +120,26 @@ class _Ended(NamedTuple):
 
 def ended_grants(asked: Asked) -> Iterator[str]:
     """What an answer leaves out of what is asked for: grants that ended before the time that is asked for, or before
-    the end of the record, also those of the shares and roles that it was granted to; if none holds again.
+    the end of the record, also those of the shares and roles that it was granted to; if none holds again. And those on
+    what was dropped then, or to what was, and restored later, which keep their period.
     """
     if asked.answer.rows and not asked.things:
         return
     graph, time = asked.graph, max(asked.times("at"), default=None)
     every = _latest_ended(graph, _grants_by(asked, time), time)
     kept = {one.grant for one in _perhaps_kept(graph, every, time)}
-    if latest := [one for one in every if one.grant not in kept]:
-        when = f"at {', '.join(asked.values('at'))}" if time else "at the end of the record"
+    lead = f"The answer has grants that hold at {', '.join(asked.values('at')) if time else 'the end of the record'}."
+    latest = [one for one in every if one.grant not in kept]
+    dropped = [one for one in latest if not _has_ended(graph.text(one.grant, "ah:validUntil"), time)]
+    if dropped:
         yield (
-            f"The answer has grants that hold {when}. Earlier ones ended, when they were revoked or with what was "
-            f"granted: {first_of(_in_words(graph, latest), _SHOWN)}. Ask with at for a time when they held."
+            f"{lead} Dropped then, or granted to what was, and restored later: "
+            f"{first_of(_in_words(graph, dropped), _SHOWN)}. Ask with at for a time when it was there."
+        )
+    if ended := [one for one in latest if one not in dropped]:
+        yield (
+            f"{lead} Earlier ones ended, when they were revoked or with what was granted: "
+            f"{first_of(_in_words(graph, ended), _SHOWN)}. Ask with at for a time when they held."
         )
 
 
@@ -168,8 +194,9 @@ def perhaps_kept(graph: Lookups, time: datetime | None = None) -> dict[str, list
     by a time or by the end of the record, if none holds again: with COPY GRANTS they hold still, and rows do not say
     whether it was used.
     """
+    end_of = _ends(graph, time)
     every = (
-        (thing, grant, since, graph.text(grant, "ah:validUntil"))
+        (thing, grant, since, end_of(thing, grant))
         for grant in graph.of_class("ah:Grant")
         for thing in _granted(graph, grant)
         if (since := graph.text(grant, "ah:validFrom")) and (time is None or in_utc(since) <= time)
@@ -275,13 +302,30 @@ def _grants_by(asked: Asked, time: datetime | None) -> Iterator[tuple[str, str, 
     """The grants on what is asked for (all, if it is nothing), and on the shares and roles that have these, that were
     made by a time: what was granted, the grant, and from when until when it holds.
     """
-    graph = asked.graph
+    graph, end_of = asked.graph, _ends(asked.graph, time)
     things = asked.things or {thing for grant in graph.of_class("ah:Grant") for thing in _granted(graph, grant)}
     for thing in _with_grantees(graph, things):
         for grant in sorted(graph.subjects("ah:grantedObject", thing)):
-            since, until = (graph.text(grant, term) for term in ("ah:validFrom", "ah:validUntil"))
+            since = graph.text(grant, "ah:validFrom")
             if since is not None and (time is None or in_utc(since) <= time):
-                yield thing, grant, since, until
+                yield thing, grant, since, end_of(thing, grant)
+
+
+def _ends(graph: Lookups, time: datetime | None) -> Callable[[str, str], str | None]:
+    """Gives until when a grant on an object holds: until the DROP, where the object, or whom it was granted to, was
+    dropped by ``time`` and brought back only later.
+    """
+    dropped_at = cache(lambda thing: graph.dropped_at(thing, time or LATE))
+    has_drops = time is not None and graph.is_used("prov:invalidatedAtTime")
+
+    def end_of(thing: str, grant: str) -> str | None:
+        until = graph.text(grant, "ah:validUntil")
+        if not has_drops or _has_ended(until, time):
+            return until
+        drops = map(dropped_at, (thing, *graph.objects(grant, "ah:grantee")))
+        return min((as_text(drop) for drop in drops if drop), default=until)
+
+    return end_of
 
 
 def _has_ended(until: str | None, time: datetime | None) -> bool:

@@ -110,6 +110,7 @@ _NOTES: Final = (
     Note(object_names.stages_of_tables, _OURS),
     Note(object_names.other_names_now),
     Note(object_names.other_names_of_elements),
+    Note(object_names.names_over_drops, _OURS, object_names.OF_NAMES),
     Note(object_names.uses_under_other_names, only=object_names.OF_USES),
     Note(object_names.ids_of_shared_names, only=("unused-objects",)),
     # what rows do not list, or do not say of objects by id

@@ -10,21 +10,24 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
-from itertools import count
+from itertools import chain, count
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.container_history import SWAP
 from exporter.ask.lookups import TABLE_STAGE, Lookups, NameHolder
-from exporter.ask.notes.asked import MOST, TIME_COLUMNS, Asked
+from exporter.ask.notes.asked import MOST, TIME_COLUMNS, UNMASKED_COPIES, Asked
+from exporter.ask.notes.mask_periods import masked_things
 from exporter.ask.parameters import as_text, instant
 from exporter.ask.triples import EARLY, LATE, MOMENT, in_utc
 from exporter.ask.without_id import renamings
+from exporter.model.clones import RESTORES
 from exporter.model.identifiers import match_name
 
 _SHOWN: Final = 5
+_LOOKED_AT: Final = 10_000
 _ASKED_AGAIN: Final = 3
 """How many other names of an object are asked for at most."""
 _OF_PRESENT: Final = frozenset(("exposure", "former-names", "policy-coverage", "unused-objects"))
@@ -58,8 +61,9 @@ def other_names_now(asked: Asked) -> Iterator[str]:
     if asked.name in _OF_PRESENT or (asked.name == _AT_A_TIME and not asked.values("at")):
         return
     taken = defaultdict[tuple[str, str, str], list[_Names]](list)
-    for name, times in _names_in_answer(asked).items():
-        for holder in _meant(asked, name, times):
+    masked = masked_things(asked.graph) if asked.name == UNMASKED_COPIES else None
+    for name, shown in _names_in_answer(asked).items():
+        for holder in _meant(asked, name, shown, masked):
             home = asked.canonical_names.of(holder.iri)
             if home.key != holder.key:
                 taken[holder.account, name, match_name(home.name)].append(_Names(holder.name, home))
@@ -90,44 +94,76 @@ def _called(graph: Lookups, latest: _Names, earlier: int, *, is_one: bool) -> st
     return f"{shown}{ident}{account} {'is' if home.until is None else 'was'} called {home.name} {period}{before}"
 
 
-def _names_in_answer(asked: Asked) -> dict[str, set[str]]:
-    """The names of objects in the answer, each with the times of its rows."""
-    columns, left_out = asked.answer.columns, _NOT_OF_OBJECTS
+class _Shown(NamedTuple):
+    """The rows of an answer with a name: their times, the columns that have it, and the ids beside it (empty: the
+    column has none).
+    """
+
+    times: set[str]
+    columns: set[str]
+    idents: set[str | None]
+
+    def may_be(self, holder: NameHolder, masked: Collection[str] | None) -> bool:
+        """Whether a row can be about an object. ``masked``: those that can be sources; None if all can."""
+        is_source = all(column.startswith("source") for column in self.columns)
+        has_id = "" in self.idents or holder.ident in self.idents
+        return has_id and (masked is None or holder.iri in masked or not is_source)
+
+
+def _names_in_answer(asked: Asked) -> dict[str, _Shown]:
+    """The names of objects in the answer."""
+    left_out = _NOT_OF_OBJECTS
     if "bridged" in asked.values("helpers"):
         left_out |= {"target_object_name"}  # a target has its present name there
-    found = defaultdict[str, set[str]](set)
-    for row in asked.graph.at_most(asked.answer.rows, MOST):
-        cells = [(column, cell) for column, cell in zip(columns, row, strict=True) if cell]
-        times = {cell for column, cell in cells if column in TIME_COLUMNS}
+    found = defaultdict[str, _Shown](lambda: _Shown(set(), set(), set()))
+    for row in asked.graph.at_most(asked.answer.dicts(), MOST):
+        times = {cell for column, cell in row.items() if cell and column in TIME_COLUMNS}
         times |= {as_text(time) for time in (asked.times("at") if asked.name == _AT_A_TIME else ())}
-        for column, cell in cells:
-            if _is_of_names(column) and column not in left_out:
+        for column, cell in row.items():
+            if cell and _is_of_names(column) and column not in left_out:
+                ident = row.get(f"{column.removesuffix('name')}id", "")
                 for name in (cell, *cell.split(", ")):
-                    found[match_name(name)] |= times
+                    shown = found[match_name(name)]
+                    shown.times.update(times)
+                    shown.columns.add(column)
+                    shown.idents.add(ident)
     return found
 
 
-def _meant(asked: Asked, name: str, times: Iterable[str]) -> Sequence[NameHolder]:
-    """The objects with an id that a name in an answer means: those that its data went through, or that are asked for;
-    those that had the name at the time of a row.
+def _meant(asked: Asked, name: str, shown: _Shown, masked: Collection[str] | None) -> Sequence[NameHolder]:
+    """The objects with an id that a name in an answer means: those with the id of a row; those that its data went
+    through, or that are asked for; those that had the name at the time of a row, or that were read or written under it.
+    ``masked``: those that can be sources; None if all can.
     """
     holders = [
         holder
         for account, of_account in asked.canonical_names.by_account(name).items()
         if not asked.accounts or account in asked.accounts
         for holder in of_account
+        if shown.may_be(holder, masked)
     ]
     if asked.followed:
         # Nothing was written under a name under which a table was only set aside, after it had its own.
-        return [
+        holders = [
             holder
             for holder in holders
             if holder.iri in asked.followed and _is_then(asked, holder)
             if in_utc(holder.since) <= in_utc(asked.canonical_names.of(holder.iri).since)
         ]
-    instants = [datetime.fromisoformat(time) for time in times]
-    then = [holder for holder in holders if any(map(holder.holds, instants))]
-    return then or [holder for holder in holders if holder.iri in asked.asked_objects] or holders
+    else:
+        instants = [datetime.fromisoformat(time) for time in shown.times]
+        then = [holder for holder in holders if any(map(holder.holds, instants))]
+        if then:
+            return then
+        holders = [holder for holder in holders if holder.iri in asked.asked_objects] or holders
+    return [one for one in holders if _is_used(asked.graph, one)] if len(holders) > 1 else holders
+
+
+def _is_used(graph: Lookups, holder: NameHolder) -> bool:
+    """Whether a row names an object so among what a query read or wrote, and not only as renamed or swapped."""
+    versions, accesses = (graph.subjects(term, holder.iri) for term in ("prov:specializationOf", "ah:accessedObject"))
+    named = graph.at_most(chain(versions, accesses), _LOOKED_AT)
+    return any(match_name(text) == holder.key[1] for one in named for text in graph.objects(one, "ah:objectName"))
 
 
 _ELEMENTS: Final = {"policy_name": "policy", "tag_name": "tag"}
@@ -226,6 +262,7 @@ _SHOWN_IN_USE: Final = 20
 """More than in other notes: who does not see a name drops a table that is in use."""
 _OF_NAMES: Final = "former-names"
 """A question without a time that has the names that objects have at the end of the record."""
+OF_NAMES: Final = (_OF_NAMES, "page-names")
 _OF_DATA: Final = ("lineage-as-of", "root-cause")
 """Questions that take long; the other ones are asked again."""
 _ACCOUNTS_SHOWN: Final = 5
@@ -250,6 +287,43 @@ def held_by_several(asked: Asked) -> Iterator[str]:
                 last = _has_it(asked, name, holders, time) if len(holders) > 1 else None
                 if last is not None:
                     yield from _several(asked, name, when, holders, last)
+
+
+def names_over_drops(asked: Asked) -> Iterator[str]:
+    """A note on the names of the answer that go on over a DROP and its UNDROP, also of the schema or database: another
+    object can have had the name then.
+    """
+    graph, texts = asked.graph, list[str]()
+    for thing in sorted(asked.asked_objects):
+        names = graph.names_of(thing)
+        for dropped, restored in _absences(graph, thing):
+            held = (
+                one for one in names if in_utc(one.since) <= dropped and (not one.until or in_utc(one.until) > restored)
+            )
+            for one in held:
+                ident = f" (object_id={one.ident})" if one.ident else ""
+                texts.append(f"{one.name}{ident} from {as_text(dropped)} until {as_text(restored)}")
+    if texts:
+        yield (
+            "A name goes on over a DROP and its UNDROP, and another object may have it between them. Dropped then: "
+            f"{first_of(texts, _SHOWN, '; ')}."
+        )
+
+
+def _absences(graph: Lookups, thing: str) -> Iterator[tuple[datetime, datetime]]:
+    """The times between the DROPs of an object and the UNDROPs that brought it back, in order."""
+    versions = list(graph.at_most(graph.subjects("prov:specializationOf", thing), _LOOKED_AT))
+    drops = {in_utc(time) for version in versions for time in graph.objects(version, "prov:invalidatedAtTime")}
+    restored = {
+        in_utc(time)
+        for version in (versions if drops else ())
+        for query in graph.objects(version, "prov:wasGeneratedBy")
+        if any(graph.text(change, "ah:operation") == RESTORES for change in graph.objects(query, "ah:hasChange"))
+        for time in graph.objects(version, "prov:generatedAtTime")
+    }
+    for dropped in sorted(drops):
+        if back := min((time for time in restored if time > dropped), default=None):
+            yield dropped, back
 
 
 def _several(asked: Asked, name: str, when: str, holders: Sequence[NameHolder], last: NameHolder) -> Iterator[str]:

@@ -265,9 +265,7 @@ def _around(graph: Lookups, things: Collection[str]) -> dict[str, set[str]]:
     """The objects that were granted with all of a schema or database -> these grants."""
     found = defaultdict[str, set[str]](set)
     for thing, row in granted_on_all(graph, lambda: things):
-        first = graph.names_of(thing)[0]
-        if not (graph.is_made(first) and in_utc(first.since) > in_utc(row["since"])):
-            found[thing].add(row["grant"])
+        found[thing].add(row["grant"])
     return found
 
 

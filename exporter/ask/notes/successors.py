@@ -49,7 +49,8 @@ def _by_name_alone(graph: Lookups, name: str, account: str, domains: tuple[str, 
 class Succession(NamedTuple):
     """Objects that had one name, one after the other, of which one is masked and the others are not: ``holder``, the
     last of the others; ``ids``: of the others, in order; ``since``: when the first of them got the name, if several did
-    since the masked one; ``masked``: the masked one; ``columns``: those that are masked on this one, and on which no
+    since the masked one; ``spans``: the times of the one, in order, if it got the name several times; ``masked``: the
+    masked one; ``columns``: those that are masked on this one, and on which no
     row shows a mask on the others; ``read``: when one of these was read last under the name, in the time that is asked
     for; ``duration``: how long the last one had the name; ``had``: what rows show on the masked one: a mask, or a tag.
     """
@@ -59,6 +60,7 @@ class Succession(NamedTuple):
     columns: set[str]
     ids: Sequence[str] = ()
     since: str = ""
+    spans: Sequence[NameHolder] = ()
     read: datetime = EARLY
     duration: timedelta = timedelta()
     had: str = "masked"
@@ -151,19 +153,27 @@ def columns_of(graph: Lookups, thing: str) -> set[str]:
 def _in_words(graph: Lookups, one: Succession, *, has_accounts: bool) -> str:
     """``D.S.T.EMAIL (object_id=2 since 2026-09-02T03:00:00Z; masked: object_id=1)``; of several objects,
     ``D.S.T.EMAIL (since 2026-09-02T03:00:00Z; 3 objects, the latest object_id=4; masked: object_id=1)``; without ids,
-    ``D.S.T.EMAIL (View since 2026-09-02T03:00:00Z; masked: Table)``.
+    ``D.S.T.EMAIL (View since 2026-09-02T03:00:00Z; masked: Table)``. Of one that got the name several times, all.
     """
     holder, named = one.holder, sorted(one.columns - {WHOLE})
     what = f"{holder.name}.{first_of(named, _SHOWN)}" if named else holder.name
     owner = graph.of_account(holder.iri) if has_accounts or graph.is_of_other(holder.iri) else ""
     until = f" until {holder.until}" if holder.until else ""
     ids = [ident for ident in one.ids if ident]
-    which = f"object_id={first_of(ids, _SHOWN)}" if ids else f"{_which(holder)} since {holder.since}"
+    which = f"object_id={first_of(ids, _SHOWN)}" if ids else f"{_which(holder)}{_all_spans(one)} since {holder.since}"
     last = f"; the last, {holder.ident}," if until and ids[1:] else ""
     if one.since:
         objects = f"{len(one.ids)} objects, the latest {_which(holder)}{until}"
         return f"{what}{owner} (since {one.since}; {objects}; {one.had}: {_which(one.masked)})"
     return f"{what}{owner} ({which}{last}{until}; {one.had}: {_which(one.masked)})"
+
+
+def _all_spans(one: Succession) -> str:
+    """The times before the last one in which an object had a name, before the words for that one."""
+    before = one.spans[:-1]
+    if len(before) < _SHOWN:
+        return "".join(f" since {span.since} until {span.until} and" for span in before)
+    return f" for {len(one.spans):,} times since {before[0].since}, the last of them"
 
 
 def _which(holder: NameHolder) -> str:
@@ -173,13 +183,13 @@ def _which(holder: NameHolder) -> str:
 
 def ordered_entries(found: Iterable[Succession]) -> list[Succession]:
     """The entries of a note. What was read comes first, then those with the most weight; the second one of a name comes
-    after the first ones of others, since a table that has its mask every other night has many. An object is in one
-    entry, under the name of the most weight; objects that had one name since the same masked one are in one.
+    after the first ones of others, since a table that has its mask every other night has many. An object is told under
+    the name of the most weight, with all times in which it had that; objects that had one name since the same masked
+    one are in one entry.
     """
-    runs, told = defaultdict[tuple[object, ...], list[Succession]](list), set[str]()
+    runs, told = defaultdict[tuple[object, ...], list[Succession]](list), dict[str, tuple[str, str]]()
     for one in sorted(found, key=lambda one: one.weight, reverse=True):
-        if one.holder.iri not in told:
-            told.add(one.holder.iri)
+        if told.setdefault(one.holder.iri, one.holder.key) == one.holder.key:
             runs[*one.holder.key, one.masked.iri, one.had, *sorted(one.columns)].append(one)
     entries = sorted(map(_as_one, runs.values()), key=lambda one: one.weight, reverse=True)
     numbers = defaultdict[tuple[str, str], Iterator[int]](count)
@@ -187,11 +197,14 @@ def ordered_entries(found: Iterable[Succession]) -> list[Succession]:
 
 
 def _as_one(every: Sequence[Succession]) -> Succession:
-    """The last of those with one name, with the ones before it."""
+    """The last of those with one name, with the ones before it, or with its own times before."""
     ordered = sorted(every, key=lambda one: one.holder.order)
     if len(ordered) == 1:
         return ordered[0]
-    ids, read = [one.holder.ident or "" for one in ordered], max(one.read for one in ordered)
+    objects = {one.holder.iri: one.holder.ident or "" for one in ordered}
+    ids, read = [*objects.values()], max(one.read for one in ordered)
+    if len(objects) == 1:
+        return ordered[-1]._replace(spans=[one.holder for one in ordered], read=read)
     return ordered[-1]._replace(ids=ids, since=ordered[0].holder.since, read=read)
 
 
