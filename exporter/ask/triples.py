@@ -66,6 +66,12 @@ class Triples:
         """The nodes of a class, such as ``ah:DailyRead``."""
         return self._subjects("rdf:type", _node(name))
 
+    def having(self, term: str) -> Iterator[str]:
+        """The nodes with a property, once for each of its values."""
+        for quad in self.store.quads_for_pattern(None, _node(term), None):
+            if isinstance(quad.subject, NamedNode):
+                yield quad.subject.value
+
     def is_used(self, term: str) -> bool:
         """Whether any node has the property."""
         return any(self.store.quads_for_pattern(None, _node(term), None))

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from exporter.ask.lookups import Lookups
-from exporter.ask.triples import Solution
+from exporter.ask.triples import Solution, iris
 from exporter.model.identifiers import match_name
 from exporter.system.reachable import reachable
 
@@ -19,6 +19,7 @@ Key = tuple[str, str]
 """An account and a name as it is compared."""
 _BY_NAME: Final = """\
 SELECT DISTINCT ?nameless ?operation ?name ?new ?swapped ?time ?query_id WHERE {
+  VALUES ?change { @changes@ }
   { ?change ah:newName ?new } UNION { ?change ah:swappedWithName ?swapped }
   ?change ah:changedObject ?nameless ; ah:operation ?operation ; prov:startedAtTime ?time ; dcterms:isPartOf ?query .
   FILTER NOT EXISTS { ?nameless ah:objectId ?id }
@@ -62,7 +63,15 @@ class Renaming(NamedTuple):
 
 def renamings(graph: Lookups) -> Iterator[Renaming]:
     """All renames and swaps without an id, in order."""
-    for row in graph.select(_BY_NAME):
+    every = {change for term in ("ah:newName", "ah:swappedWithName") for change in graph.having(term)}
+    # Looked up first: of objects with ids there can be many, in nightly rebuilds by a RENAME or SWAP.
+    nameless = [
+        change
+        for change in every
+        for thing in graph.objects(change, "ah:changedObject")
+        if not any(graph.objects(thing, "ah:objectId"))
+    ]
+    for row in graph.select(_BY_NAME, changes=iris(nameless)) if nameless else ():
         time = datetime.fromisoformat(row["time"])
         name, other = names = row["name"], row["swapped"] or row["new"]
         texts = [change_in_words(row, name, other), *([change_in_words(row, other, name)] if row["swapped"] else [])]

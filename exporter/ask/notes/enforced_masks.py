@@ -25,29 +25,6 @@ from exporter.model.identifiers import match_name
 
 _SHOWN: Final = 5
 _TIME: Final = NamedNode("http://www.w3.org/2001/XMLSchema#dateTime")
-_READS: Final = """\
-SELECT DISTINCT ?query_id ?column_name ?column ?reads ?first ?last WHERE {
-  {
-    SELECT DISTINCT ?query_id ?query WHERE {
-      VALUES ?query_id { @ids@ }
-      ?query ah:queryId ?query_id ; ah:enforced ?enforcement .
-      ?enforcement ah:policyKind "MASKING_POLICY" .
-    }
-  }
-  ?query prov:startedAtTime ?first .
-  ?query (prov:qualifiedUsage|ah:accessPattern)/ah:readColumn ?column .
-  ?column ah:columnName ?column_name .
-  MINUS {
-    VALUES ?query_id { @ids@ }
-    ?query ah:queryId ?query_id ; ah:enforced ?own .
-    ?own ah:policyKind "MASKING_POLICY" ; ah:protectedColumn ?column .
-  }
-  BIND(STR(?query) AS ?reads) BIND(?first AS ?last)
-}
-"""
-"""The columns that queries read unmasked which enforced a mask. ``?reads``: what a mask has to be enforced for, too,
-between ``?first`` and ``?last``.
-"""
 _READS_WITHOUT_ID: Final = """\
 SELECT DISTINCT ?user_name ?time ?column_name ?column ?reads ?first ?last WHERE {
   VALUES (?user_name ?time ?column_name) { @reads@ }
@@ -68,7 +45,10 @@ SELECT DISTINCT ?user_name ?time ?column_name ?column ?reads ?first ?last WHERE 
   BIND(IF(?class = ah:DailyRead, STRBEFORE(STR(?whole), "/of/"), STR(?whole)) AS ?reads)
 }
 """
-"""The same of reads by day, and of calls that are added up, which have no id."""
+"""The columns that reads which enforced a mask read unmasked: of reads by day, and of calls that are added up, which
+have no id; of others :func:`_read_unmasked`. ``?reads``: what a mask has to be enforced for, too, from ``?first`` until
+``?last``.
+"""
 _ENFORCED: Final = """\
 SELECT DISTINCT ?masked ?place ?reads ?first ?last WHERE {
   VALUES ?masked { @masked@ }
@@ -315,11 +295,13 @@ def _reads(asked: Asked) -> Iterator[_Reads]:
     graph = asked.graph
     rows = [row for row in graph.at_most(asked.answer.dicts(), MOST) if row["mask"] != "MASKED"]
     by_id = {(row["query_id"], row["column_name"]) for row in rows if row["query_id"]}
-    for row in asked.graph.select(_READS, ids=literals({query_id for query_id, _ in by_id if query_id})):
-        if (row["query_id"], row["column_name"]) in by_id and asked.is_about(
-            graph.text(row["column"], "ah:columnOf") or ""
-        ):
-            yield _Reads.of(f"query {row['query_id']}", row["column"], row)
+    for query_id in {query_id for query_id, _ in by_id if query_id}:
+        for query in graph.with_text("ah:queryId", query_id):
+            times = [datetime.fromisoformat(time) for time in graph.objects(query, "prov:startedAtTime")]
+            for column in _read_unmasked(graph, query):
+                names = {(query_id, name) for name in graph.objects(column, "ah:columnName")}
+                if not names.isdisjoint(by_id) and asked.is_about(graph.text(column, "ah:columnOf") or ""):
+                    yield from (_Reads(f"query {query_id}", column, query, time, time) for time in times)
     others = {
         f"({Literal(row['user_name'] or '')} {Literal(row['query_start_time'] or '', datatype=_TIME)} "
         f"{Literal(row['column_name'] or '')})"
@@ -329,6 +311,15 @@ def _reads(asked: Asked) -> Iterator[_Reads]:
     for row in asked.graph.select(_READS_WITHOUT_ID, reads=" ".join(sorted(others))) if others else ():
         if asked.is_about(graph.text(row["column"], "ah:columnOf") or ""):
             yield _Reads.of(f"reads of {row['user_name']} at {row['time']}", row["column"], row)
+
+
+def _read_unmasked(graph: Lookups, query: str) -> set[str]:
+    """The columns that a query read and did not mask, if it enforced any masking policy."""
+    masks = [one for one in graph.objects(query, "ah:enforced") if graph.is_mask(one)]
+    if not masks:
+        return set()
+    own = {column for mask in masks for column in graph.objects(mask, "ah:protectedColumn")}
+    return {column for access in graph.accesses_of(query) for column in graph.objects(access, "ah:readColumn")} - own
 
 
 def _enforced(graph: Lookups, masked: Collection[str]) -> dict[tuple[str, str], list[_Reads]]:
