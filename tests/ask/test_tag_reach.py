@@ -242,7 +242,7 @@ def test_what_is_no_table_or_view_is_a_comment() -> None:
     told = ("D.S.A", "C", TAG, "high", "D.S.B", "C", "i", "i", "https://w3id.org/access-history#Stage")
     lines = tag_sql.statements(Answer(COLUMNS, [told])).splitlines()
     assert all(line.startswith("-- ") for line in lines)
-    assert "no table or view" in lines[-1]
+    assert "is not a table or a view" in lines[-1]
 
 
 def test_statements_are_for_this_question_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
