@@ -171,13 +171,11 @@ def _without_policies(guarded: GuardedDocument) -> Iterator[str]:
     """The path of what an object lacks that is listed as protected, or its column, if no policy is given for it. The
     columns of an object that a policy protects as a whole need none of their own.
     """
-    if guarded.policies:
-        return
     columns = [column for column in guarded.columns or () if column is not None]
-    if all(column.policies for column in columns) and columns:
+    lacking = [column for column in columns if not column.policies]
+    if guarded.policies or (columns and not lacking) or _SENTINEL_BYTES in msgspec.json.encode(guarded):
         return
-    if _SENTINEL_BYTES not in msgspec.json.encode(guarded):
-        yield "columns[].policies" if any(column.policies for column in columns) else "policies"
+    yield "policies" if len(lacking) == len(columns) else "columns[].policies"
 
 
 def _may_change_more(change: ChangeDocument, properties: str | None) -> bool:

@@ -183,7 +183,9 @@ class _ObjectFilter:
             for name in element.__struct_fields__ if isinstance(element, Struct) else ():
                 value = getattr(element, name)
                 if isinstance(value, list):
-                    setattr(element, name, self._remaining(value) or [None] * (name == "policies" and bool(value)))
+                    inside = self._remaining(value)
+                    is_emptied = name == "policies" and value and not inside
+                    setattr(element, name, [None] if is_emptied else inside)
         return remaining
 
     def _note_remaining(self, domain: Text, name: Text, stage_kind: Text = None) -> None:
