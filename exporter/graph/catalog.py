@@ -27,7 +27,7 @@ from exporter.graph.terms import PREFIXES, Node, NodeClass, Value, many, maybe, 
 from exporter.model.answers import Answers
 from exporter.model.effects import effects
 from exporter.model.facts import Content, QueryFacts
-from exporter.model.identifiers import LOCATION_KIND, canonical_name, segment
+from exporter.model.identifiers import LOCATION_KIND, canonical_name, is_known_to_hold_data, segment
 from exporter.model.object_state import ObjectHistory, Profile
 
 CATALOG_PREFIXES: Final = {
@@ -93,7 +93,6 @@ CONCEPT: Final = NodeClass(
 TAG_CLASSES: Final = (SCHEME, CONCEPT)
 
 
-HOLDS_DATA: Final = ("table", "view", "stream", "stage", "table-stage", "user-stage", "location")
 TAG: Final = "tag"
 
 
@@ -135,7 +134,7 @@ class CatalogNote(Struct):
 
 def catalog_entry(profile: Profile, history: ObjectHistory) -> CatalogEntry | None:
     """The entry of an object; None where the catalog does not show it: it holds no data, or not any more."""
-    if profile.kind not in {*HOLDS_DATA, TAG} or (profile.kind != TAG and history.is_gone):
+    if profile.kind != TAG and (history.is_gone or not is_known_to_hold_data(profile.kind)):
         return None
     label = label_of(profile, history)
     return CatalogEntry(

@@ -158,6 +158,15 @@ def canonical_form(normal: JsonText | None) -> JsonText:
     return _object((name, canonical_form(members[name])) for name in sorted(members))
 
 
+def columns_without_operation(properties: Properties) -> list[str]:
+    """The columns of which a change does not say what it did to them: it gives nothing but their id."""
+    return [
+        name
+        for name, element in properties.compounds.get(COLUMNS, {}).items()
+        if element.inside is not None and not element.inside.compounds and element.inside.atoms.keys() <= {"objectId"}
+    ]
+
+
 def member_of_grant(name: str) -> str:
     """The name of a member of ``grant`` as the documents write it; other names as they are.
 

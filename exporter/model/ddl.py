@@ -31,7 +31,7 @@ from exporter.input.properties import (
 from exporter.input.row import ChangeDocument, text
 from exporter.model.facts import Change, ObjectReference, Setting
 from exporter.model.grants import grants
-from exporter.model.identifiers import TRUNCATED, normal_domain, segment, usable_id
+from exporter.model.identifiers import TRUNCATED, is_cut_id, normal_domain, segment, usable_id
 from exporter.model.objects import key_of, known_text, merged_references, reference_of, unique_by_key
 
 _word_begins: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -61,7 +61,7 @@ def _of_group(place: Place, properties: Properties, without: frozenset[str] = fr
     """One setting for each atomic property, and one for each element of a compound property."""
     for name, value in properties.atoms.items():
         if name not in without:
-            yield Setting(*place, name, None, None, None, None, NULL if value is None else value)
+            yield Setting(*place, name, None, None, None, None, NULL if value is None else _uncut(name, value))
     for name, elements in properties.compounds.items():
         if name in without:
             continue
@@ -72,6 +72,11 @@ def _of_group(place: Place, properties: Properties, without: frozenset[str] = fr
                 known = _known_as(name, element, one)
                 if known is not None and not _is_undecided(name, one):
                     yield _of_element(place, name, known, one)
+
+
+def _uncut(name: str, value: str) -> str | None:
+    """The value of an atomic property; None if Snowflake cut it. Only where an id is expected, -1 means that."""
+    return None if value == TRUNCATED or (name.lower().endswith("id") and is_cut_id(value)) else value
 
 
 def _known_as(name: str, element: str, one: Element) -> str | None:

@@ -18,7 +18,7 @@ from exporter.input.properties import NULL
 from exporter.model.answers import SettingOfChange, SettingOfQuery
 from exporter.model.facts import Change, Content, Setting
 from exporter.model.grants import covering_revokes, setting_of_grant
-from exporter.model.identifiers import TRUNCATED, object_key
+from exporter.model.identifiers import TRUNCATED, holds_data, is_known_to_hold_data, object_key
 from exporter.model.object_state import SeenNames
 from exporter.model.settings_in_force import Rename
 from exporter.model.views import Shown, shown
@@ -29,7 +29,7 @@ CREATES: Final = ("CREATE", "REPLACE")
 DROP_OR_UNDROP: Final = ("DROP", "UNDROP")
 """Operations that remove an object and restore it."""
 HOLDERS: Final = ("stage", "stream", "table", "view")
-"""Kinds of objects that hold data or show it."""
+"""Kinds of objects that hold data or show it, and of which each CREATE on record makes another object."""
 MASKING: Final = "MASKING_POLICY"
 
 
@@ -87,10 +87,11 @@ def effects(content: Content) -> Mapping[str, Effect]:
 
 def key_after_rename(change: Change) -> str | None:
     """The key of what a RENAME makes of an object that its row gives without an id: such an object is known by its name
-    alone, so it ends, and another one begins. None for all other changes, and for objects that hold no data.
+    alone, so it ends, and another one begins. None for all other changes, and for objects that hold no data, or of
+    which nothing says what they are.
     """
     thing = change.thing
-    if change.new_name is None or thing.object_id is not None or thing.kind not in HOLDERS:
+    if change.new_name is None or thing.object_id is not None or not is_known_to_hold_data(thing.kind):
         return None
     key = object_key(thing.kind, None, change.new_name)
     return None if key == thing.key else key
@@ -251,9 +252,9 @@ def _masked(content: Content) -> dict[str, tuple[tuple[str, str], ...]]:
 
 def _changed(content: Content) -> set[str]:
     """The objects that hold data or show it, and are written or changed by DDL; both that change places in a SWAP."""
-    keys = {write.thing.key for write in content.writes if write.thing.kind in HOLDERS}
+    keys = {write.thing.key for write in content.writes if holds_data(write.thing.kind)}
     for change in content.changes:
-        if change.thing.kind in HOLDERS:
+        if holds_data(change.thing.kind):
             keys |= {key for key in (change.thing.key, change.swap_key) if key is not None}
     return keys
 

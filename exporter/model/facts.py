@@ -175,7 +175,8 @@ class Content(Struct, array_like=True, frozen=True, gc=False):
     ``incomplete``: sorted texts ``PLACE REASON`` for what Snowflake truncated or left without a name, what is not
     understood, and streams that it does not name (:mod:`exporter.model.views`). ``truncates``: it was a TRUNCATE
     TABLE: what it wrote is empty after it. Only QUERY_HISTORY says so, so it is part of the content. ``also_named``:
-    things under further names, where rows give one id several names in one place and the fact has the least of them.
+    things under further names, where rows give one id several names in one place and the fact has the least of them;
+    and routines with further data types, in the same way.
     """
 
     accesses: tuple[Access, ...] = ()

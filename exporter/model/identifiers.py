@@ -60,6 +60,42 @@ _STAGES: Final = {"table": "table-stage", "user": "user-stage"}
 _OF_OTHERS: Final = frozenset({*_KINDS.values(), *_STAGES.values(), UNKNOWN_KIND})
 """Kinds that no other domain may get, because ids are unique only within a domain."""
 
+_OTHER_KINDS: Final = frozenset(
+    kind.lower().replace(" ", "-")
+    for kind in (
+        *("SEQUENCE", "TAG", "COLUMN", "SCHEMA", "DATABASE", "WAREHOUSE", "SHARE", "LISTING"),
+        *("USER OBJECT", "AGENT OBJECT", "ACCOUNT OBJECT", "QUERY OBJECT", "EXPORT OBJECT", "SESSION", "MCP SERVER"),
+        *("POSTGRES INSTANCE", "APPLICATION", "APPLICATION PACKAGE", "ALERT", "TASK", "PIPE", "FILE FORMAT", "SECRET"),
+        *("NETWORK RULE", "COMPUTE POOL", "SERVICE", "IMAGE REPOSITORY", "NOTEBOOK", "STREAMLIT", "MODULE"),
+        *("FAILOVER GROUP", "REPLICATION GROUP", "CONNECTION", "EXTERNAL VOLUME"),
+    )
+)
+_OTHER_FAMILIES: Final = ("policy", "role", "integration", "function", "procedure")
+"""Last words of kinds that hold no data: ``masking-policy``, ``database-role``, ``storage-integration``."""
+DATA_KINDS: Final = (
+    *("table", "view", "stage", "table-stage", "user-stage", "stream", "location"),
+    *("semantic-view", "model", "dataset", "cortex-search-service", "git-repository"),
+)
+"""The kinds that were known to hold or show data when this version was made; a kind that is in neither list does, too
+(:func:`holds_data`).
+"""
+
+
+def holds_data(kind: str) -> bool:
+    """Whether objects of a kind hold or show data: all do that are not known to be something else, such as policies,
+    roles, functions, or schemas and databases, which other objects are in.
+
+    >>> holds_data("semantic-view"), holds_data("a-new-table"), holds_data("masking-policy"), holds_data("sequence")
+    (True, True, False, False)
+    """
+    return kind not in _OTHER_KINDS and kind.rpartition("-")[2] not in _OTHER_FAMILIES
+
+
+def is_known_to_hold_data(kind: str) -> bool:
+    """The same, without what rows give no domain for: it can be anything."""
+    return kind != UNKNOWN_KIND and holds_data(kind)
+
+
 _PART: Final = r'("(?:[^"]|"")+"|[^."]+)'
 _parts_of: Final = re.compile(_PART).findall
 _is_plain_name: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*(?:[.][A-Za-z_][A-Za-z0-9_$]*)*").fullmatch

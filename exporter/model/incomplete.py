@@ -19,7 +19,7 @@ from typing import Final
 
 import msgspec
 
-from exporter.input.properties import Properties, read
+from exporter.input.properties import Properties, columns_without_operation, read
 from exporter.input.row import (
     JSON_TEXTS,
     REMOVED_CHANGE,
@@ -45,6 +45,7 @@ from exporter.input.row import (
 )
 from exporter.model.accesses import policy_kind
 from exporter.model.ddl import properties_of
+from exporter.model.effects import CREATES
 from exporter.model.facts import Content
 from exporter.model.grants import are_cut, unknown_forms
 from exporter.model.identifiers import (
@@ -90,7 +91,7 @@ def incomplete(document: Document, properties: str | None, *, may_be_cut: bool) 
     doubtful = [place for place, _ in _doubtful_ids(document)]
     for place in _OF_POLICIES:
         guarded = [one for one in getattr(document, ARRAYS[place]) or () if one is not None]
-        doubtful += [place for one in guarded if any(_new_kinds(one))]
+        doubtful += [place for one in guarded if any(_new_kinds(one)) or any(_without_policies(one))]
         yield from {f"{place} {unnamed(kind)}" for one in guarded for _, kind in _nameless_policies(one)}
     yield from (f"{place} {NOT_UNDERSTOOD}" for place in dict.fromkeys(doubtful))
     yield from (f"agents_info {reason}" for reason in dict.fromkeys(map(_of_agent, document.agents or ())) if reason)
@@ -166,6 +167,17 @@ def _nameless_policies(guarded: GuardedDocument) -> Iterator[tuple[str, Text]]:
             yield f"{inside}policies[].policyName", policy.policy_kind
 
 
+def _without_policies(guarded: GuardedDocument) -> Iterator[str]:
+    """The path of what an object lacks that is listed as protected, or its column, if no policy is given for it. The
+    columns of an object that a policy protects as a whole need none of their own.
+    """
+    columns = [column for column in guarded.columns or () if column is not None]
+    lacking = [column for column in columns if not column.policies]
+    if guarded.policies or (columns and not lacking) or _SENTINEL_BYTES in msgspec.json.encode(guarded):
+        return
+    yield "policies" if len(lacking) == len(columns) else "columns[].policies"
+
+
 def _may_change_more(change: ChangeDocument, properties: str | None) -> bool:
     """Whether the operation is a new one, or a known property has a form that could not be read."""
     given = read(properties)
@@ -174,7 +186,10 @@ def _may_change_more(change: ChangeDocument, properties: str | None) -> bool:
 
 def _unknown_forms(change: ChangeDocument, properties: Properties) -> Iterator[str]:
     thing = reference_of(change.object_domain, change.object_id, change.object_name, change.argument_signature)
-    return iter(()) if thing is None else unknown_forms(thing, _operation(change), properties)
+    if thing is not None:
+        yield from unknown_forms(thing, _operation(change), properties)
+    if _operation(change) not in CREATES and columns_without_operation(properties):
+        yield "columns[].subOperationType"
 
 
 def _operation(change: ChangeDocument) -> str:
@@ -311,7 +326,9 @@ def _of_document(document: Document) -> Iterator[str]:
             yield from _new_kinds(named)
     for place in _OF_POLICIES:
         for one in getattr(document, ARRAYS[place]) or ():
-            yield from (f"property {place}[].{path}" for path, _ in (() if one is None else _nameless_policies(one)))
+            if one is not None:
+                paths = (*(path for path, _ in _nameless_policies(one)), *_without_policies(one))
+                yield from (f"property {place}[].{path}" for path in paths)
     for _, path in _doubtful_ids(document):
         yield f"property {path}"
     if document.change is not None:

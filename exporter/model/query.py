@@ -7,7 +7,7 @@ QUERY_HISTORY, if it is given.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from operator import attrgetter
@@ -128,23 +128,39 @@ def merged_contents(contents: Sequence[Content]) -> Content:
             incomplete=tuple(sorted({place for content in contents for place in content.incomplete})),
         )
     )
-    further = _further_names(contents)
-    if not further:
+    further, types = _further_names(contents)
+    if not further and not types:
         return whole
     kept = {(thing.key, thing.name) for thing in _named_things(whole)}
-    return replace(whole, also_named=tuple(sorted(further[name] for name in further.keys() - kept)))
+    also = [further[name] for name in sorted(further.keys() - kept)]
+    return replace(whole, also_named=(*also, *_of_further_types(whole, types)))
 
 
-def _further_names(contents: Iterable[Content]) -> dict[tuple[str, str], ObjectReference]:
-    """The things that have several names here, by key and name, each with nothing but these."""
+def _further_names(
+    contents: Iterable[Content],
+) -> tuple[dict[tuple[str, str], ObjectReference], dict[str, set[str]]]:
+    """The things that have several names here, by key and name, each with nothing but these; and, by key, the data
+    types of routines that have several: rows that give no id do not say that these are several routines.
+    """
     first: dict[str, str] = {}
+    types: dict[str, set[str]] = {}
     further: dict[tuple[str, str], ObjectReference] = {}
     for thing in chain.from_iterable(map(_named_things, contents)):
         name = thing.name
+        if thing.data_type is not None:
+            types.setdefault(thing.key, set()).add(thing.data_type)
         if name is not None and first.setdefault(thing.key, name) != name:
             for each in (first[thing.key], name):
                 further[thing.key, each] = ObjectReference(thing.key, thing.kind, object_id=thing.object_id, name=each)
-    return further
+    return further, {key: each for key, each in types.items() if len(each) > 1}
+
+
+def _of_further_types(whole: Content, types: Mapping[str, set[str]]) -> Iterator[ObjectReference]:
+    """The routines with the data types that no fact of the content has, sorted."""
+    shown = {thing.key: thing for thing in objects(whole) if thing.key in types}
+    kept = {(thing.key, thing.data_type) for thing in objects(whole)}
+    for key in sorted(types):
+        yield from (replace(shown[key], data_type=one) for one in sorted(types[key]) if (key, one) not in kept)
 
 
 def _named_things(content: Content) -> Iterator[ObjectReference]:

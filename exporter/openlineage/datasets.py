@@ -26,7 +26,7 @@ from exporter.openlineage import facets
 from exporter.openlineage.events import DATASET, Event
 from exporter.openlineage.facets import Json, greatest
 from exporter.openlineage.helpers import hidden
-from exporter.openlineage.inputs_and_outputs import DATASET_KINDS, described, is_rename, written
+from exporter.openlineage.inputs_and_outputs import described, is_dataset, is_rename, written
 from exporter.openlineage.naming import DatasetName, dataset_name, qualified
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def spellings(profile: Profile, thing: ObjectReference, settings: OpenLineageSet
     for name, canonical in canonical_names:
         for owner, owned in owners:
             named = dataset_name(owned, canonical, profile.account, settings)
-            dataset = profile.account, *named, thing.kind in DATASET_KINDS
+            dataset = profile.account, *named, is_dataset(thing, profile.columns)
             spelled.append(NameSpelling(name, owner, dataset, (name, owner) in profile.seen_as))
     return spelled
 

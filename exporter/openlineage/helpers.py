@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from exporter.input.properties import COLUMNS, is_of_source, read
+from exporter.input.properties import COLUMNS, columns_without_operation, is_of_source, read
 from exporter.model.answers import Dataset, HelperSigns, HelperWindow
 from exporter.model.effects import CREATES
 from exporter.model.facts import Change, Content, ObjectReference, QueryFacts
@@ -160,7 +160,7 @@ def _hides_columns(change: Change) -> bool:
     told = [
         text for name, one in columns.items() for text in (name, *map(one.atom, ("objectName", "subOperationType")))
     ]
-    return given.is_doubtful or given.normal == TRUNCATED or TRUNCATED in told
+    return given.is_doubtful or given.normal == TRUNCATED or TRUNCATED in told or any(columns_without_operation(given))
 
 
 def note_signs(profiles: Mapping[tuple[str, str], Profile], facts: QueryFacts, settings: OpenLineageSettings) -> None:

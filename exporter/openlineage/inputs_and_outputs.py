@@ -1,7 +1,7 @@
 """A statement's content by dataset: its inputs, its outputs, its routines.
 
-Only some parts of a statement concern datasets; others concern routines, policies, tags or roles. Helpers are left out,
-and what they held is in their place (:mod:`exporter.openlineage.bridging`).
+Only some parts of a statement concern datasets; others concern routines, policies, tags or roles: :func:`is_dataset`
+has the rule. Helpers are left out, and what they held is in their place (:mod:`exporter.openlineage.bridging`).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from exporter.model.answers import Bridge, Dataset, ObjectSpelling
+from exporter.model.answers import Bridge, ColumnSource, Dataset, HelperContent, ObjectSpelling
 from exporter.model.facts import Access, Change, Content, Derivation, ObjectReference
-from exporter.model.identifiers import ROUTINE_KINDS, UNKNOWN_KIND
+from exporter.model.identifiers import DATA_KINDS, ROUTINE_KINDS, UNKNOWN_KIND, holds_data, is_known_to_hold_data
 from exporter.openlineage.facets import Json, greatest, without_none
 from exporter.openlineage.naming import DatasetName
 
@@ -25,11 +25,8 @@ if TYPE_CHECKING:
 
 Datasets = Mapping[ObjectSpelling, Dataset]
 
-CHANGEABLE_KINDS: Final = frozenset(("table", "view", "stage", "table-stage", "user-stage", "stream", "location"))
-"""Kinds of things that are outputs where DDL changes them; changes of other kinds are in the ``ddl`` facet alone."""
-
-DATASET_KINDS: Final = CHANGEABLE_KINDS | {UNKNOWN_KIND}
-"""Kinds of things that get an event of their own."""
+DATASET_KINDS: Final = frozenset({*DATA_KINDS, UNKNOWN_KIND})
+"""The kinds of datasets that were known when this version was made."""
 
 _OPERATIONS: Final = frozenset(("CREATE", "ALTER", "DROP", "REPLACE", "UNDROP", "REFRESH"))
 """Operations that make a dataset an output; DESCRIBE, SHOW, GRANT and the like do not."""
@@ -43,9 +40,16 @@ def dataset_of(thing: ObjectReference, datasets: Datasets) -> Dataset:
     return datasets[thing.key, thing.name, thing.account]
 
 
+def is_dataset(thing: ObjectReference, columns: Collection[object] = ()) -> bool:
+    """Whether a thing is a dataset: its kind holds or shows data (:func:`exporter.model.identifiers.holds_data`), or
+    rows show columns of it (``columns``). Routines never are.
+    """
+    return holds_data(thing.kind) or (bool(columns) and thing.kind not in ROUTINE_KINDS)
+
+
 def changes_dataset(change: Change) -> bool:
-    """Whether the change makes a dataset an output."""
-    return change.thing.kind in CHANGEABLE_KINDS and change.operation in _OPERATIONS
+    """Whether the change makes a dataset an output; other changes are in the ``ddl`` facet alone."""
+    return is_known_to_hold_data(change.thing.kind) and change.operation in _OPERATIONS
 
 
 def is_rename(change: Change) -> bool:
@@ -69,6 +73,8 @@ def written(content: Content) -> Iterator[Written]:
     SWAP changes both objects: it has a row for each, and either of them, which may come later, names both.
     """
     for write in content.writes:
+        if not is_dataset(write.thing, write.columns):
+            continue
         yield Written("WRITE", write.thing, write.columns, "TRUNCATE" if content.truncates else None)
     for change in content.changes:
         if not changes_dataset(change):
@@ -106,20 +112,40 @@ def described(thing: ObjectReference) -> Json:
 
 
 def accessed(accesses: Sequence[Access]) -> Json:
-    """How the objects that are one dataset were read or written: all accesses, columns and objects."""
-    fields: Json = {
-        "accesses": sorted({access.access for access in accesses}),
-        "columns": sorted({column.name for access in accesses for column in access.columns}),
-        **described(accesses[0].thing),
-    }
-    for access in accesses[1:]:
+    """How the objects that are one dataset were read or written: all accesses and columns, and what one of them is, one
+    that the query named itself and that has an id if there is one. If there are several, ``objects`` has each.
+    """
+    by_key: dict[str, list[Access]] = {}
+    for access in accesses:
+        by_key.setdefault(access.thing.key, []).append(access)
+    objects = [_accessed_object(by_key[key]) for key in sorted(by_key, key=lambda key: _order_of_object(by_key[key]))]
+    if len(objects) == 1:
+        return objects[0]
+    ways = {"accesses": {access.access for access in accesses}, "columns": _columns(accesses)}
+    return {**objects[0], **{name: sorted(each) for name, each in ways.items()}, "objects": objects}
+
+
+def _accessed_object(accesses: Sequence[Access]) -> Json:
+    """How one object was read or written, and what it is; of two values the greater is taken."""
+    what: Json = {}
+    for access in accesses:
         for name, value in described(access.thing).items():
-            fields[name] = max(value, fields.get(name, value))
-    return fields
+            what[name] = max(value, what.get(name, value))
+    return {"accesses": sorted({access.access for access in accesses}), "columns": sorted(_columns(accesses)), **what}
+
+
+def _columns(accesses: Iterable[Access]) -> set[str]:
+    return {column.name for access in accesses for column in access.columns}
+
+
+def _order_of_object(accesses: Sequence[Access]) -> tuple[bool, bool, bool, str]:
+    """Objects with an id come first, of these what the query named itself, of these tables and views."""
+    thing, is_named = accesses[0].thing, any(access.access in {"DIRECT", "WRITE"} for access in accesses)
+    return thing.object_id is None, not is_named, thing.kind not in {"table", "view"}, thing.key
 
 
 def routine(thing: ObjectReference) -> Json:
-    """A function or procedure, with the field names of the facets."""
+    """A function or procedure, or another thing without data, with the field names of the facets."""
     return without_none(
         {
             "name": thing.name,
@@ -132,7 +158,9 @@ def routine(thing: ObjectReference) -> Json:
 
 
 ColumnEdge = tuple[str, str, str, str, bool]
-"""A written column; the dataset (namespace, name) and column that it comes from; whether it is a base source."""
+"""A written column; the dataset (namespace, name) and column that it comes from; whether it is a base source. The
+column is empty where rows name the source as a whole, such as a stage.
+"""
 
 
 class Output(Struct, frozen=True, gc=False):
@@ -155,9 +183,10 @@ class DatasetUses(Struct, frozen=True, gc=False):
     ``inputs``: datasets that the view lists as read, with their accesses; ``unlisted``: datasets that it only names as
     the source of a column, with these columns; ``outputs``: in the order of names; ``sources``: key of the written
     object -> the sources of its columns, sorted; ``made_by``: the same key -> the columns that a routine made;
-    ``routines``: label -> calls; ``behind``: datasets behind helpers that are no inputs by themselves, with their
-    facets and the columns that are sources; ``moved``: an output that got the place of a helper -> the sources of its
-    columns, sorted; ``helpers``: the helpers that are left out -> READ, WRITE, DDL.
+    ``routines``: label -> calls of routines, and of other things that are no datasets; ``behind``: datasets behind
+    helpers that are no inputs by themselves, with their facets and the columns that are sources or were read;
+    ``moved``: an output that got the place of a helper -> the sources of its columns, sorted; ``helpers``: the helpers
+    that are left out -> READ, WRITE, DDL; ``filled_by``: routines that the row names only as what made their columns.
     """
 
     content: Content
@@ -170,6 +199,7 @@ class DatasetUses(Struct, frozen=True, gc=False):
     behind: Mapping[DatasetName, tuple[bytes, set[str]]] = field(default_factory=dict)
     moved: Mapping[DatasetName, list[ColumnEdge]] = field(default_factory=dict)
     helpers: Mapping[DatasetName, set[str]] = field(default_factory=dict)
+    filled_by: Sequence[Access] = ()
 
     def input_names(self) -> list[DatasetName]:
         """All datasets that are inputs, sorted."""
@@ -232,10 +262,17 @@ def resolved(sources: Iterable[ColumnEdge], from_helpers: ReadFromHelpers) -> li
         if helper not in from_helpers.hidden or (helper in from_helpers.views and is_base):
             found.add(edge)
         if helper in from_helpers.contents:
-            each = from_helpers.contents[helper].columns.get(column, ())
+            each = _sources_in(from_helpers.contents[helper], column)
             alike = [source for source in each if source[3] == is_base] or each
             found.update((written_column, *source[:3], is_base or source[3]) for source in alike)
     return sorted(found)
+
+
+def _sources_in(content: HelperContent, column: str) -> Sequence[ColumnSource]:
+    """The sources of a helper's column; of the helper as a whole (an empty column) all that it was filled from."""
+    if column:
+        return content.columns.get(column, ())
+    return [(namespace, name, "", False) for namespace, name, _ in content.inputs]
 
 
 def _bridged(uses: DatasetUses, bridge: Bridge) -> DatasetUses:
@@ -251,7 +288,14 @@ def _bridged(uses: DatasetUses, bridge: Bridge) -> DatasetUses:
         (namespace, name): sorted((column, *source) for column, each in content.columns.items() for source in each)
         for namespace, name, content in bridge.moved
     }
-    behind = _behind(from_helpers, bridge, [*sources.values(), *moved.values()], inputs)
+    read = [
+        (source[2], *source)
+        for name, content in from_helpers.contents.items()
+        for column in sorted(_columns(uses.inputs.get(name, ())))
+        for source in _sources_in(content, column)
+    ]
+    behind = _behind(from_helpers, bridge, [*sources.values(), *moved.values(), read], inputs)
+    filled = {key for output in uses.outputs if output.name in left_out for key in output.keys}
     return replace(
         uses,
         inputs=inputs,
@@ -261,6 +305,9 @@ def _bridged(uses: DatasetUses, bridge: Bridge) -> DatasetUses:
         behind=behind,
         moved=moved,
         helpers=helpers,
+        filled_by=[
+            Access("SOURCE", derivation.source) for key in sorted(filled) for derivation in uses.made_by.get(key, ())
+        ],
     )
 
 
@@ -276,7 +323,7 @@ def _behind(
     behind = {name: (facets[name], set[str]()) for name in sorted(facets) if name not in inputs}
     for each in sources:
         for _, namespace, name, column, _ in each:
-            if (namespace, name) in behind:
+            if column and (namespace, name) in behind:
                 behind[namespace, name][1].add(column)
     return behind
 
@@ -299,13 +346,23 @@ def _read(
     for access in content.accesses:
         if not (settings.base_inputs or access.access == "DIRECT"):
             continue
-        dataset = dataset_of(access.thing, datasets)
-        if access.thing.kind in ROUTINE_KINDS:
-            label = dataset.name + (access.thing.signature or "")  # the arguments distinguish overloaded routines
-            routines.setdefault(label, []).append(access)
-        else:
+        if is_dataset(access.thing, access.columns):
+            dataset = dataset_of(access.thing, datasets)
             inputs.setdefault((dataset.namespace, dataset.name), []).append(access)
+        else:
+            routines.setdefault(_label(access.thing, datasets), []).append(access)
+    for write in content.writes:  # a function whose result was copied to a column (view, "UDFs")
+        if not is_dataset(write.thing, write.columns):
+            routines.setdefault(_label(write.thing, datasets), []).append(Access("WRITE", write.thing))
     return inputs, routines
+
+
+def _label(thing: ObjectReference, datasets: Datasets) -> str:
+    """What a thing without data is called in the name of a job."""
+    name = dataset_of(thing, datasets).name
+    if thing.kind in ROUTINE_KINDS:
+        return name + (thing.signature or "")  # the arguments distinguish overloaded routines
+    return name if thing.domain is None else f"{thing.domain.lower()} {name}"
 
 
 # --- sources ----------------------------------------------------------------------------------------------------------
@@ -319,22 +376,23 @@ def _derived(
     for derivation in content.derivations:
         if not (settings.base_inputs or derivation.source_type == "DIRECT"):
             continue
-        if derivation.source.kind in ROUTINE_KINDS:
-            made_by.setdefault(derivation.target_key, []).append(derivation)
-        elif derivation.source_column is not None:
+        column = derivation.source_column or ""
+        if is_dataset(derivation.source, column):
             dataset, is_base = dataset_of(derivation.source, datasets), derivation.source_type == "BASE"
-            edge = derivation.target_column, dataset.namespace, dataset.name, derivation.source_column, is_base
+            edge = derivation.target_column, dataset.namespace, dataset.name, column, is_base
             sources.setdefault(derivation.target_key, []).append(edge)
+        else:
+            made_by.setdefault(derivation.target_key, []).append(derivation)
     return {key: sorted(sources[key]) for key in sorted(sources)}, made_by
 
 
 def _unlisted(sources: Mapping[str, list[ColumnEdge]], inputs: Collection[DatasetName]) -> dict[DatasetName, set[str]]:
-    """The sources that are no inputs, in the order of the columns that were written."""
+    """The sources that are no inputs, in the order of the columns that were written, each with its known columns."""
     unlisted: dict[DatasetName, set[str]] = {}
     for source in sources.values():
         for _, namespace, name, column, _ in source:
             if (namespace, name) not in inputs:
-                unlisted.setdefault((namespace, name), set()).add(column)
+                unlisted.setdefault((namespace, name), set()).update([column] if column else ())
     return unlisted
 
 

@@ -35,7 +35,7 @@ _SHOWN_LENGTH, _SUFFIX_LENGTH, _VERB_LENGTH = 80, 60, 30
 _MOST_LISTED: Final = 20
 _TITLE_LENGTH: Final = 243
 """The most characters of a job's name before its hash; the shortest limit of the backends is 256 for all."""
-_OUR_VERBS: Final = frozenset(("write", "read", "call"))
+_OUR_VERBS: Final = frozenset(("write", "read", "call", "use"))
 """Verbs of names of statements without a DDL operation."""
 
 _url: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*)://([^/]*)/?(.*)", re.DOTALL).fullmatch
@@ -169,6 +169,8 @@ class Job(Struct, frozen=True, gc=False):
     ``suffixes``: texts that the settings ask for in its name; ``verbs``: the DDL operations; ``inputs``, ``outputs``:
     the datasets; ``subjects``: routines and other things that are no datasets; ``renamed``: the one of two outputs that
     has become the other, None where the statement is no rename. All but the suffixes are sorted and without duplicates.
+    In words only: ``not_called``: the subjects that are no routines; ``fills_helper``: whether the statement writes a
+    helper.
     """
 
     suffixes: tuple[str, ...] = ()
@@ -177,6 +179,13 @@ class Job(Struct, frozen=True, gc=False):
     outputs: tuple[DatasetName, ...] = ()
     subjects: tuple[str, ...] = ()
     renamed: DatasetName | None = None
+    not_called: tuple[str, ...] = ()
+    fills_helper: bool = False
+
+
+HELPER: Final = "helper"
+"""What a query fills, creates or drops, in the job's name: names of helpers have random parts, and each would be a job.
+"""
 
 
 @lru_cache(maxsize=10_000)
@@ -198,10 +207,24 @@ def job_name(job: Job, own: str | None) -> str:
 
 def job_description(job: Job) -> str:
     """What the job does, with all datasets by their whole names; of a long list, the first ones."""
-    is_named = not job.outputs and (job.verbs or not job.inputs)
-    return _title(job, _whole, _MOST_LISTED) + (
-        "" if is_named or not job.subjects else f", calling {_listed(job.subjects)}"
-    )
+    if HELPER in job.not_called and not job.verbs:
+        title = _title_of_helper(job)
+    else:
+        title = _title(job, _whole, _MOST_LISTED)
+        if not job.outputs and (job.verbs or not job.inputs):
+            return title  # it has the subjects
+    called = [subject for subject in job.subjects if subject not in job.not_called]
+    others = [subject for subject in job.not_called if subject != HELPER]
+    also = f", also {_listed(others)}" if others else ""
+    return title + (f", calling {_listed(called)}" if called else "") + also
+
+
+def _title_of_helper(job: Job) -> str:
+    """What the statement does, where that is to read or fill a helper."""
+    inputs = _whole(job.inputs, "")
+    if job.fills_helper:
+        return f"write {HELPER} from {inputs}" if inputs else f"write {HELPER}"
+    return f"read {inputs or HELPER}"
 
 
 def _as_json(job: Job) -> bytes:
@@ -260,7 +283,10 @@ def _title(job: Job, shown: Callable[[Sequence[DatasetName], str], str], most: i
     if _is_swap(job):
         return f"swap {shown(job.outputs[:1], '')} with {shown(job.outputs[1:], job.outputs[0][1])}"
     if not job.outputs and not job.verbs:
-        return f"read {shown(job.inputs, '')}" if job.inputs else f"call {subjects}" if job.subjects else "statement"
+        if job.inputs:
+            return f"read {shown(job.inputs, '')}"
+        is_call = len(job.subjects) > len(job.not_called)
+        return f"{'call' if is_call else 'use'} {subjects}" if job.subjects else "statement"
     verb = job.verbs[0][:_VERB_LENGTH] if job.verbs else "write"
     title = f"{verb} {shown(job.outputs, '') if job.outputs else subjects}"
     # A statement that reads what it writes is better known by what else it reads.
@@ -281,7 +307,13 @@ def _first(names: Sequence[DatasetName], of: str) -> str:
 
 def _whole(names: Sequence[DatasetName], _of: str) -> str:
     """The names; of places outside of Snowflake, with their namespaces."""
-    return _listed([f"{space}/{name}" if _is_elsewhere(space) else name for space, name in names])
+    return _listed([_address(space, name) if _is_elsewhere(space) else name for space, name in names])
+
+
+def _address(namespace: str, name: str) -> str:
+    """A place outside of Snowflake: ``s3://bucket/path``, ``s3://bucket/``, ``file://host/path``."""
+    is_whole_path = name == "/" or namespace.startswith("file:")
+    return f"{namespace}{name}" if is_whole_path else f"{namespace}/{name}"
 
 
 def _listed(names: Sequence[str], most: int = _MOST_LISTED) -> str:

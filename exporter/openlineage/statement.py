@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 from msgspec import Struct
+from msgspec.structs import replace
 from orjson import Fragment
 
 from exporter.model.answers import Bridge
 from exporter.model.facts import Access, Content, Derivation, Join, ObjectReference, PolicyReference
+from exporter.model.identifiers import ROUTINE_KINDS
 from exporter.openlineage import facets
 from exporter.openlineage.changes import change_details, changes_tags, subject, verb
 from exporter.openlineage.facets import Json, joined_json, none_first, single_field, sorted_objects, without_none
@@ -27,7 +29,7 @@ from exporter.openlineage.inputs_and_outputs import (
     routine,
     shown_dataset,
 )
-from exporter.openlineage.naming import DatasetName, Job
+from exporter.openlineage.naming import HELPER, DatasetName, Job
 
 if TYPE_CHECKING:
     from exporter.openlineage.settings import OpenLineageSettings
@@ -36,9 +38,13 @@ _TRANSFORMATIONS: Final = ({"type": "DIRECT"}, {"type": "DIRECT", "description":
 
 
 def by_column(sources: Iterable[ColumnEdge]) -> dict[str, list[Json]]:
-    """Column -> its sources, none twice, each as direct, base, or both; ``sources`` have to be sorted."""
+    """Column -> its sources, none twice, each as direct, base, or both; without those that are named as a whole.
+    ``sources`` have to be sorted.
+    """
     by_name: dict[str, list[Json]] = {}
     for (column, *source), each in groupby(sources, itemgetter(0, 1, 2, 3)):
+        if not source[-1]:
+            continue
         kinds = [_TRANSFORMATIONS[is_base] for is_base in dict.fromkeys(edge[4] for edge in each)]
         fields = dict(zip(("namespace", "name", "field"), source, strict=True))
         by_name.setdefault(column, []).append({**fields, "transformations": kinds})
@@ -161,16 +167,11 @@ def statement(
         orjson.dumps(_run_facets(uses, datasets, settings.producer)),
         orjson.dumps(_inputs(uses, datasets, settings)),
         tuple([_output_parts(output, uses, settings) for output in uses.outputs]),
-        any("WRITE" in accesses for accesses in uses.helpers.values()),
+        _fills_helper(uses),
     )
 
 
 # --- the job ---------------------------------------------------------------------------------------------------------
-
-
-HELPER: Final = "helper"
-"""What a query fills, creates or drops, in the job's name: names of helpers have random parts, and each would be a job.
-"""
 
 
 def job_of_statement(uses: DatasetUses, datasets: Datasets) -> Job:
@@ -183,13 +184,21 @@ def job_of_statement(uses: DatasetUses, datasets: Datasets) -> Job:
     if is_of_helper and uses.content.truncates:
         verbs.add("truncate")
     changed = [label for change in changes if (label := subject(change, datasets)) is not None]
+    used = [label for label, each in uses.routines.items() if each[0].thing.kind not in ROUTINE_KINDS]
+    not_called = {*used, *changed, *([HELPER] if is_of_helper else ())}
     return Job(
         verbs=tuple(sorted(verbs)),
         inputs=tuple(uses.input_names()),
         outputs=tuple([output.name for output in uses.outputs]),
-        subjects=tuple(sorted({*uses.routines, *changed, *([HELPER] if is_of_helper else ())})),
+        subjects=tuple(sorted({*uses.routines, *not_called})),
         renamed=_renamed(uses.outputs),
+        not_called=tuple(sorted(not_called)),
+        fills_helper=is_of_helper and _fills_helper(uses),
     )
+
+
+def _fills_helper(uses: DatasetUses) -> bool:
+    return any("WRITE" in accesses for accesses in uses.helpers.values())
 
 
 def _renamed(outputs: Sequence[Output]) -> DatasetName | None:
@@ -220,7 +229,8 @@ def _inputs(uses: DatasetUses, datasets: Datasets, settings: OpenLineageSettings
     ]
     for name, columns in uses.unlisted.items():
         schema = facets.schema(sorted(columns), settings.unknown_type, producer)
-        inputs.append(_input(name, schema, _as_source(columns), producer))
+        shown = schema or Fragment(_named_as_whole(name, uses, datasets))
+        inputs.append(_input(name, shown, _as_source(columns), producer))
     for name, (of_dataset, columns) in uses.behind.items():
         inputs.append(_input(name, Fragment(of_dataset), _as_source(columns), producer))
     return inputs
@@ -236,6 +246,12 @@ def _input(name: DatasetName, of_dataset: Json | Fragment, of_query: Json, produ
     }
 
 
+def _named_as_whole(name: DatasetName, uses: DatasetUses, datasets: Datasets) -> bytes:
+    """The facets of a source of which the row names no column, such as a stage."""
+    sources = (dataset_of(derivation.source, datasets) for derivation in uses.content.derivations)
+    return next((source.facets for source in sources if (source.namespace, source.name) == name), b"{}")
+
+
 def _as_source(columns: Iterable[str]) -> Json:
     return {"accesses": ["SOURCE"], "columns": sorted(columns)}
 
@@ -247,7 +263,6 @@ def _run_facets(uses: DatasetUses, datasets: Datasets, producer: str) -> Json:
     content = uses.content
     policies = sorted_objects(_policy(reference, datasets) for reference in content.policies)
     joins = [_join(join, datasets) for join in sorted(content.joins, key=_order_of_join)]
-    routines = [_called(uses.routines[label]) for label in sorted(uses.routines)]
     helpers = [
         {"namespace": namespace, "name": name, "accesses": sorted(accesses)}
         for (namespace, name), accesses in sorted(uses.helpers.items())
@@ -258,7 +273,7 @@ def _run_facets(uses: DatasetUses, datasets: Datasets, producer: str) -> Json:
         **single_field("accessHistory_joins", "joins", joins, producer),
         **single_field("accessHistory_ddl", "changes", change_details(content, datasets), producer),
         **single_field("accessHistory_helpers", "helpers", helpers, producer),
-        **single_field("accessHistory_routines", "routines", routines, producer),
+        **single_field("accessHistory_routines", "routines", _called(uses), producer),
     }
 
 
@@ -288,10 +303,21 @@ def _join(join: Join, datasets: Datasets) -> Json:
     return without_none({"left": left, "joinType": join.join_type, "right": right})
 
 
-def _called(accesses: Sequence[Access]) -> Json:
-    """A routine, once, with all accesses to it; of several objects the first in order is described."""
-    thing = min((access.thing for access in accesses), key=_order_of_routine)
-    return {**routine(thing), "accesses": sorted({access.access for access in accesses})}
+def _called(uses: DatasetUses) -> list[Json]:
+    """The routines, and other things without data, each once with all accesses to it. One that rows give with several
+    data types, and no id that would tell which is which, is there with each of them.
+    """
+    by_key: dict[str, list[Access]] = {}
+    for access in chain(chain.from_iterable(uses.routines.values()), uses.filled_by):
+        by_key.setdefault(access.thing.key, []).append(access)
+    called: dict[ObjectReference, list[str]] = {}
+    for key, accesses in by_key.items():
+        thing = min((access.thing for access in accesses), key=_order_of_routine)
+        every = (*(access.thing for access in accesses), *uses.content.also_named)
+        types = {one.data_type for one in every if one.key == key}
+        for data_type in types - {None} or types:
+            called[replace(thing, data_type=data_type)] = sorted({access.access for access in accesses})
+    return [{**routine(thing), "accesses": called[thing]} for thing in sorted(called, key=_order_of_routine)]
 
 
 def _order_of_routine(thing: ObjectReference) -> Any:

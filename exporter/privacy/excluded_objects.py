@@ -176,14 +176,16 @@ class _ObjectFilter:
 
     def _remaining(self, elements: list[Any]) -> list[Any]:
         """The elements without those that are left out, and without what is left out in them: joins, policies, sources
-        of columns.
+        of columns. What no policy is left of keeps an empty place, so that it does not look as if the row gave none.
         """
         remaining = [element for element in elements if not self._is_element_out(element)]
         for element in remaining:
             for name in element.__struct_fields__ if isinstance(element, Struct) else ():
                 value = getattr(element, name)
                 if isinstance(value, list):
-                    setattr(element, name, self._remaining(value))
+                    inside = self._remaining(value)
+                    is_emptied = name == "policies" and value and not inside
+                    setattr(element, name, [None] if is_emptied else inside)
         return remaining
 
     def _note_remaining(self, domain: Text, name: Text, stage_kind: Text = None) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 TABLE: Final = {"objectDomain": "Table", "objectId": 5, "objectName": "D.S.T"}
+POLICY: Final = {"policyName": "D.S.P", "policyId": 7, "policyKind": "ROW_ACCESS_POLICY"}
 
 
 def row(number: int = 1, **columns: Any) -> Json:
@@ -69,8 +70,12 @@ def objects(folder: Path, term: str) -> list[str]:
         (ddl(given={"columns": {"A": {"objectName": 5}}}), "property columns[].objectName"),
         (ddl(given={"tags": {"D.S.G": {"subOperationType": "ADD", "tagValue": ["a"]}}}), "property tags[].tagValue"),
         (ddl(given={"tags": {"D.S.G": {"tagValue": "a"}}}), "property tags[].subOperationType"),
-        (ddl(given=[{"objectName": "columns", "value": [{"objectName": "X"}]}]), "property [].objectName"),
-        (ddl(given={"columns": {"A": {"objectId": "x"}}}), "property columns[].objectId"),
+        (ddl(given=[{"objectName": "columns", "value": [{"objectName": "X", "subOperationType": "ADD"}]}]),
+         "property [].objectName"),
+        (ddl(given={"columns": {"A": {"objectId": 5}}}), "property columns[].subOperationType"),
+        (ddl(given={"columns": [{"objectName": "A"}, {"objectName": "B", "subOperationType": "ADD"}]}),
+         "property columns[].subOperationType"),
+        (ddl(given={"columns": {"A": {"objectId": "x", "subOperationType": "ADD"}}}), "property columns[].objectId"),
         (ddl(given={"swapTargetName": 5, "swapTargetDomain": "Table"}), "property swapTargetName"),
         (ddl(given={"swapTargetId": True, "swapTargetDomain": "Table"}), "property swapTargetId"),
         (ddl(given={"cloneSourceName": 5}), "property cloneSourceName"),
@@ -97,7 +102,16 @@ def objects(folder: Path, term: str) -> list[str]:
         (row(direct_objects_accessed=[{**TABLE, "objectId": "x"}]), "property direct_objects_accessed[].objectId"),
         (row(objects_modified=[{**TABLE, "objectId": True}]), "property objects_modified[].objectId"),
         (row(base_objects_accessed=[{**TABLE, "objectId": {"value": 1}}]), "property base_objects_accessed[].objectId"),
-        (row(policies_referenced=[{**TABLE, "objectId": -5}]), "property policies_referenced[].objectId"),
+        (row(policies_referenced=[{**TABLE, "objectId": -5, "policies": [POLICY]}]),
+         "property policies_referenced[].objectId"),
+        *((row(**{place: [{**TABLE, **given}]}), f"property {place}[].{path}")
+          for place in ("policies_referenced", "provider_policies_referenced")
+          for given, path in (
+              ({}, "policies"),
+              ({"policies": []}, "policies"),
+              ({"columns": [{"columnName": "A"}, {"columnName": "B", "policies": []}]}, "policies"),
+              ({"columns": [{"columnName": "A"}, {"columnName": "B", "policies": [POLICY]}]}, "columns[].policies"),
+          )),
         (row(objects_modified=[{**TABLE, "columns": [{"columnName": "A", "baseSources": [
             {"objectDomain": "Table", "objectName": "D.S.U", "objectId": "x", "columnName": "B"}]}]}]),
          "property objects_modified[].objectId"),
@@ -268,6 +282,17 @@ def test_a_change_that_a_filter_leaves_out_is_not_counted(tmp_path: Path) -> Non
     one = {**ddl("DROP"), "direct_objects_accessed": [kept], "base_objects_accessed": [kept]}
     report = export([one], tmp_path, "--config", str(settings), "--strict")
     assert (report["exported"], report["not_understood"]) == (1, {})
+
+
+def test_policies_that_a_filter_leaves_out_are_not_missed_in_the_row(tmp_path: Path) -> None:
+    settings = tmp_path / "settings.toml"
+    settings.write_text('[filter]\ndeny_schemas = ["D.S"]\n', encoding="utf-8")
+    kept = {**TABLE, "objectName": "D.KEPT.T"}
+    guarded = [{**kept, "policies": [POLICY]}, {**kept, "columns": [{"columnName": "A", "policies": [POLICY]}]}]
+    one = row(direct_objects_accessed=[kept], policies_referenced=guarded)
+    report = export([one], tmp_path, "--config", str(settings), "--strict")
+    assert (report["exported"], report["not_understood"]) == (1, {})
+    assert objects(tmp_path, "incomplete") == ["policies_referenced UNNAMED"]
 
 
 def test_a_column_with_sql_text_is_told_where_a_filter_removes_an_object(tmp_path: Path) -> None:

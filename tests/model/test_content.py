@@ -249,6 +249,12 @@ def test_a_function_is_a_source_without_a_column() -> None:
           for kind in ("MASKING_POLICY", "ROW_ACCESS_POLICY")
           for nameless in ({}, {"policyName": " ", "policyId": 0}, {"policyName": None, "policyId": -1})),
         ({"policies_referenced": [{**TABLE, "policies": [{"policyId": 5, "policyKind": "MASKING_POLICY"}]}]}, []),
+        ({"policies_referenced": [{**TABLE, "columns": [{"columnName": "A", "columnId": 1}]}]},
+         ["policies_referenced NOT_UNDERSTOOD"]),
+        ({"policies_referenced": [{**TABLE, "columns": [{"columnName": "TRUNCATED", "columnId": -1}]}]},
+         ["policies_referenced TRUNCATED"]),
+        ({"policies_referenced": [{**TABLE, "policies": [{"policyId": 5, "policyKind": "ROW_ACCESS_POLICY"}],
+                                   "columns": [{"columnName": "A", "columnId": 1}]}]}, []),
         ({"policies_referenced": [{**TABLE, "policies": [{}]}]},
          ["policies_referenced NOT_UNDERSTOOD", "policies_referenced UNNAMED"]),
     ],
@@ -269,6 +275,11 @@ def test_what_is_left_unnamed_or_was_truncated(columns: dict[str, Any], places: 
         ({"properties": {"grant": {"value": {"PRIVILEGES": ["SELECT"]}}}, "objectDomain": "Share"}, True),
         ({"properties": {"accountsToAdd": {"value": {}}}, "objectDomain": "Share"}, True),
         ({"operationType": "TRANSMUTE"}, True),
+        ({"properties": {"columns": {"A": {"objectId": {"value": 5}}}}}, True),
+        ({"properties": {"columns": [{"objectName": "A"}]}}, True),
+        ({"properties": {"columns": {"A": {"objectName": {"value": "B"}}}}}, False),
+        ({"properties": {"columns": {"A": {"tags": {"D.S.PII": {"subOperationType": "ADD"}}}}}}, False),
+        ({"properties": {"columns": {"A": {"objectId": {"value": 5}}}}, "operationType": "CREATE"}, False),
         ({"properties": {"colour": {"value": "blue"}, "columns": {"A": {"width": {"value": 5}}}}}, False),
         ({"properties": {"tags": [{"subOperationType": "ADD", "objectId": 9, "objectName": "D.S.PII"}]}}, False),
     ],
@@ -281,6 +292,20 @@ def test_what_a_change_did_can_be_lost_by_what_is_not_understood(
     changed = {**TABLE, "operationType": "ALTER", **change}
     found = facts_of(row(object_modified_by_ddl=changed)).content.incomplete
     assert found == (("object_modified_by_ddl NOT_UNDERSTOOD",) if is_lost else ())
+
+
+@pytest.mark.parametrize("is_in_one_row", [True, False])
+def test_all_data_types_of_a_routine_without_an_id_are_kept(*, is_in_one_row: bool) -> None:
+    """docs/fields.md, "dataType": of the object all of them, though the row does not say that they are several."""
+    name = {"objectDomain": "FUNCTION", "objectName": "D.S.F", "argumentSignature": "(X NUMBER)"}
+    both = [{**name, "dataType": kind} for kind in ("VARCHAR", "NUMBER", "NUMBER")]
+    rows = [row(direct_objects_accessed=both)] if is_in_one_row else [
+        row(direct_objects_accessed=[one]) for one in both
+    ]  # fmt: skip
+    content = facts_of(*rows).content
+    types = [thing.data_type for thing in query.objects(content)]
+    assert sorted(kind for kind in types if kind is not None) == ["NUMBER", "VARCHAR"]
+    assert {(thing.key, thing.name) for thing in content.also_named} == {(content.accesses[0].thing.key, "D.S.F")}
 
 
 @pytest.mark.parametrize("is_in_one_row", [True, False])

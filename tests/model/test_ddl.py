@@ -38,7 +38,7 @@ def settings(properties: Any) -> list[tuple[str | None, ...]]:
     return [told(one) for one in change(properties).settings]
 
 
-def atom(name: str, value: str, column: str | None = None) -> tuple[str | None, ...]:
+def atom(name: str, value: str | None, column: str | None = None) -> tuple[str | None, ...]:
     return column, name, None, None, None, None, value
 
 
@@ -47,13 +47,21 @@ def atom(name: str, value: str, column: str | None = None) -> tuple[str | None, 
     [
         ({"value": "x"}, "x"), ({"value": 1}, "1"), ({"value": True}, "true"), ({"value": [1, "2"]}, '[1,"2"]'),
         ({"value": {"a": None}}, '{"a":null}'), ({"value": "x", "more": 1}, "x"), ({"value": None}, '{"value":null}'),
-        ({"value": "TRUNCATED"}, "TRUNCATED"), ("x", "x"), ("", ""), (1, "1"), (False, "false"), ([1, {}], "[1,{}]"),
-        ({}, "{}"), ('{"value":"x"}', "x"), (None, '{"value":null}'), ("TRUNCATED", "TRUNCATED"),
+        ({"value": "TRUNCATED"}, None), ("x", "x"), ("", ""), (1, "1"), (False, "false"), ([1, {}], "[1,{}]"),
+        ({}, "{}"), ('{"value":"x"}', "x"), (None, '{"value":null}'), ("TRUNCATED", None),
         ({"value": "{no JSON"}, "{no JSON"), ("{no JSON", "{no JSON"), ({"a": {}, "b": 1}, '{"a":{},"b":1}'),
     ],
 )  # fmt: skip
-def test_an_atomic_property_is_its_value_or_itself(given: Any, value: str) -> None:
+def test_an_atomic_property_is_its_value_or_itself(given: Any, value: str | None) -> None:
+    """What Snowflake cut is no value (docs/fields.md)."""
     assert settings({"enabled": given}) == [atom("enabled", value)]
+
+
+def test_minus_one_is_no_value_where_an_id_is_expected() -> None:
+    """The increment of a sequence may be -1."""
+    found = settings({"increment": -1, "swapTargetId": {"value": -1}, "cloneSourceId": "-1", "objectName": "TRUNCATED"})
+    expected = {"increment": "-1", "swapTargetId": None, "cloneSourceId": None, "objectName": None}
+    assert found == [atom(name, value) for name, value in sorted(expected.items())]
 
 
 @pytest.mark.parametrize("given", [None, "TRUNCATED", ["TRUNCATED"], {"value": "TRUNCATED"}, [None]])

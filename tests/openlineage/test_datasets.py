@@ -140,11 +140,26 @@ def test_what_is_told_of_a_dataset_is_told_again_by_what_an_object_keeps() -> No
 
 
 def test_what_is_no_dataset_is_kept_apart_and_has_no_event() -> None:
-    found = gathered(FIRST, profile("tag/7", columns=("Z",)), profile("object/name/D", names=("D.S.T",)))
+    found = gathered(FIRST, profile("tag/7"), profile("object/name/D", names=("D.S.T",)))
     dataset, tag = found["ORG-ACC", OWN, "D.S.T", True], found["ORG-ACC", OWN, "D.S.T", False]
     assert (dataset.is_sent, tag.is_sent) == (True, False)
     assert dataset.columns == {"A", "B"}
     assert set(dataset.things) == {"table/1", "object/name/D"}
+
+
+def test_a_kind_is_a_dataset_unless_it_is_known_to_hold_no_data() -> None:
+    """docs/openlineage.md, "Datasets, and what is none"."""
+    others = {"masking-policy", "new-policy", "database-role", "api-integration", "tag", "sequence", "warehouse"}
+    others |= {"function", "procedure", "data-metric-function", "schema", "database", "share", "user-object", "task"}
+    held = {"semantic-view", "model", "dataset", "interactive-table", "new-thing", "object", "stream", "user-stage"}
+    for kind in (*others, *held):
+        assert _is_sent(profile(f"{kind}/7")) == (kind in held), kind
+    assert _is_sent(profile("listing/7", columns=("A",)))
+    assert not _is_sent(profile("function/7", columns=("A",)))
+
+
+def _is_sent(one: Profile) -> bool:
+    return any(dataset.is_sent for dataset in gathered(one).values())
 
 
 def test_a_spelling_that_is_not_seen_makes_no_event_unless_another_object_is_seen_so() -> None:

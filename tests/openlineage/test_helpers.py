@@ -704,3 +704,67 @@ def test_what_is_a_helper_in_the_graph(tmp_path: Path) -> None:
             name for subject, term, name in exports.triples(out) if subject in marked and term.endswith("#label>")
         }
         assert labels == {f'"{helper}"'}
+
+
+def of_a_helper() -> list[Json]:
+    """A query fills a helper from two columns and a function, one reads it, and one fills a target from it."""
+
+    def told(number: int, **columns: Any) -> Json:
+        time = f"2026-03-01T08:0{number}:00Z"
+        return {"query_id": f"q{number}", "query_start_time": time, "user_name": "U", **columns}
+
+    def table(ident: int, name: str, *columns: str) -> Json:
+        named = {"objectDomain": "Table", "objectId": ident, "objectName": name}
+        return named | ({"columns": [{"columnName": column} for column in columns]} if columns else {})
+
+    def made(column: str, *sources: Json) -> Json:
+        return {"columnName": column, "directSources": list(sources)}
+
+    source, stage = table(4, "D.S.SRC"), {"objectDomain": "Stage", "objectId": 5, "objectName": "D.S.STAGE"}
+    function = {"objectDomain": "FUNCTION", "objectId": 7, "objectName": "D.S.F", "argumentSignature": "(X NUMBER)"}
+    helper, read = table(50, "D.S.T__DBT_TMP"), table(50, "D.S.T__DBT_TMP", "A")
+    filled = [made("A", {**source, "columnName": "X"}, function), made("B", {**source, "columnName": "Y"}, stage)]
+    change = {**helper, "operationType": "CREATE", "properties": {}}
+    return [
+        told(1, objects_modified=[{**helper, "columns": filled}], object_modified_by_ddl=change),
+        told(2, direct_objects_accessed=[read], base_objects_accessed=[read]),
+        told(
+            3,
+            direct_objects_accessed=[table(50, "D.S.T__DBT_TMP", "A", "B")],
+            objects_modified=[
+                {**table(51, "D.S.T"), "columns": [made("Z", {**helper, "columnName": "B"})]},
+                {**table(52, "D.S.ALL"), "columns": [made("Z", helper)]},
+            ],
+        ),
+    ]
+
+
+def test_the_routines_that_made_a_helpers_columns_are_in_the_event_of_its_fill(tmp_path: Path) -> None:
+    """docs/openlineage.md, "Helpers": "The functions are named in the event of the query that filled the helper"."""
+    found = runs(export(of_a_helper(), [], tmp_path / "out", "--outputs", "events"))
+    routines = {query: event["run"]["facets"].get("accessHistory_routines") for query, event in found.items()}
+    assert [(one["name"], one["objectId"], one["accesses"]) for one in routines["q1"]["routines"]] == [
+        ("D.S.F", "7", ["SOURCE"])
+    ]
+    assert routines["q2"] is routines["q3"] is None
+
+
+def test_a_query_that_only_reads_a_helper_read_the_columns_behind_it(tmp_path: Path) -> None:
+    found = runs(export(of_a_helper(), [], tmp_path / "out", "--outputs", "events"))
+    columns = {
+        query: {one["name"]: one["inputFacets"]["accessHistory_access"]["columns"] for one in event["inputs"]}
+        for query, event in found.items()
+    }
+    assert columns["q2"] == {"D.S.SRC": ["X"], "D.S.STAGE": []}
+    assert columns["q3"] == {"D.S.SRC": ["X", "Y"], "D.S.STAGE": []}
+    described = [found[query]["job"]["facets"]["documentation"]["description"] for query in ("q1", "q2")]
+    assert described == ["create helper from D.S.SRC, D.S.STAGE", "read D.S.SRC, D.S.STAGE"]
+
+
+def test_a_source_without_a_column_is_followed_through_a_helper(tmp_path: Path) -> None:
+    found = runs(export(of_a_helper(), [], tmp_path / "out", "--outputs", "events"))
+    made_from = {
+        one["name"]: [source["name"] for source in one["facets"]["lineage"]["inputs"]] for one in found["q3"]["outputs"]
+    }
+    assert made_from == {"D.S.T": ["D.S.SRC", "D.S.STAGE"], "D.S.ALL": ["D.S.SRC", "D.S.STAGE"]}
+    assert edges(found["q3"]) == {("D.S.SRC", "Y", "D.S.T", "Z")}

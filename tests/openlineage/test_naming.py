@@ -220,8 +220,24 @@ def test_a_description_has_all_names_or_the_first_of_very_many() -> None:
     assert job_description(Job(inputs=(A, RAW), outputs=(B,))) == "write D.S.B from D.S.A, RAW.SHOP.ORDERS"
     assert job_description(Job(inputs=(FILE,), subjects=("D.S.F(X)",))) == "read s3://b/x:1//y, calling D.S.F(X)"
     assert job_description(Job(verbs=("drop",), subjects=("tag T", "tag U"))) == "drop tag T, tag U"
+    used = Job(inputs=(A,), subjects=("D.S.F(X)", "tag T"), not_called=("tag T",))
+    assert job_description(used) == "read D.S.A, calling D.S.F(X), also tag T"
+    assert job_description(Job(inputs=(("s3://b", "/"), ("s3://b", "/k")))) == "read s3://b/, s3://b//k"
+    assert job_description(Job(inputs=(("file://host", "/a"), ("file", "/a")))) == "read file://host/a, /a"
     many = tuple((HOME, f"D.S.T{number:02d}") for number in range(25))
     assert job_description(Job(inputs=many)).endswith("D.S.T18, D.S.T19 + 5")
+
+
+def test_a_helper_is_read_or_written_and_not_called() -> None:
+    helper = Job(inputs=(A,), subjects=("helper",), not_called=("helper",))
+    called = replace(helper, subjects=("D.S.F(X)", "helper"))
+    assert job_description(helper) == "read D.S.A"
+    assert job_description(replace(helper, inputs=())) == "read helper"
+    assert job_description(replace(helper, fills_helper=True)) == "write helper from D.S.A"
+    assert job_description(replace(helper, inputs=(), fills_helper=True)) == "write helper"
+    assert job_description(called) == "read D.S.A, calling D.S.F(X)"
+    assert job_description(replace(helper, verbs=("create",))) == "create helper from D.S.A"
+    assert job_name(replace(helper, inputs=()), HOME) == "use helper"
 
 
 def test_a_hash_is_of_the_text_that_the_first_version_made() -> None:

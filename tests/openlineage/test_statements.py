@@ -10,9 +10,21 @@ from msgspec.structs import replace
 
 from exporter.input.query_history import History
 from exporter.model.answers import Answers, Dataset
-from exporter.model.facts import Access, Agent, Change, Column, Content, Join, ObjectReference, PolicyReference, Setting
+from exporter.model.facts import (
+    Access,
+    Agent,
+    Change,
+    Column,
+    Content,
+    Join,
+    ObjectReference,
+    PolicyReference,
+    Setting,
+    Write,
+)
 from exporter.openlineage import facets
 from exporter.openlineage.events import events_of, rows_written, run_events
+from exporter.openlineage.facets import without_none
 from exporter.openlineage.statement import statement
 from tests.openlineage.statements import (
     DEFAULTS,
@@ -99,9 +111,40 @@ def test_objects_of_one_name_are_one_input_with_all_that_is_said_of_them() -> No
     found = complete(Content(accesses=accesses))
     (one,) = found["inputs"]
     told = one["inputFacets"]["accessHistory_access"]
-    assert (told["accesses"], told["columns"]) == (["BASE", "DIRECT"], ["A", "B"])
-    assert told["objectDomain"] == "TABLE"
-    assert (told["objectId"], told["stageKind"], told["accountName"]) == ("2", "User", "OTHER")
+    table = {"objectDomain": "TABLE", "objectId": "1", "accountName": "OTHER"}
+    stage = {"objectDomain": "STAGE", "objectId": "2", "stageKind": "User"}
+    assert without_head(told) == {
+        "accesses": ["BASE", "DIRECT"],
+        "columns": ["A", "B"],
+        **table,
+        "objects": [
+            {"accesses": ["BASE", "DIRECT"], "columns": ["A", "B"], **table},
+            {"accesses": ["DIRECT"], "columns": ["A"], **stage},
+        ],
+    }
+
+
+def without_head(facet: Json) -> Json:
+    return {name: value for name, value in facet.items() if not name.startswith("_")}
+
+
+def test_domain_and_id_are_of_one_object_that_the_query_named() -> None:
+    """A stream of the name of its table; and an object without an id beside the one that has it."""
+    stream, table = read("stream/8", "A", name="N"), read("table/2", "A", "B", name="N", access="BASE")
+    unknown = Access("DIRECT", ObjectReference("table/name/N", "table", "TABLE", None, "N"))
+    for accesses, first in (((stream, table), ("STREAM", "8")), ((table, unknown), ("TABLE", "2"))):
+        for each in (accesses, accesses[::-1]):
+            told = complete(Content(accesses=each))["inputs"][0]["inputFacets"]["accessHistory_access"]
+            assert (told["objectDomain"], told["objectId"]) == first
+            assert told["objects"][0]["objectId"] == first[1]
+            assert len(told["objects"]) == 2
+
+
+def test_objects_of_one_name_are_one_output_with_each_of_them() -> None:
+    writes = (Write(thing("table/9", name="N"), (Column("A"),)), Write(thing("table/8", name="N"), (Column("B"),)))
+    told = complete(Content(writes=writes))["outputs"][0]["outputFacets"]["accessHistory_write"]
+    assert (told["objectId"], told["columns"]) == ("8", ["A", "B"])
+    assert [(one["objectId"], one["columns"]) for one in told["objects"]] == [("8", ["B"]), ("9", ["A"])]
 
 
 def test_a_column_with_two_ids_is_told_once() -> None:
@@ -185,7 +228,76 @@ def test_a_column_made_by_a_routine_has_that_in_a_facet_of_its_own() -> None:
     assert facets["accessHistory_columnRoutines"]["fields"] == {"A": [told, told]}
     assert "columnLineage" not in facets
     assert "fields" not in facets["lineage"]
-    assert found["inputs"] == []
+    assert names(found["inputs"]) == ["T1"]
+
+
+def test_a_source_without_a_column_is_an_input_and_what_the_output_was_made_from() -> None:
+    """A stage has no columns in rows; the documents list it as a source all the same."""
+    for kind in ("DIRECT", "BASE"):
+        for source in (thing("stage/3"), thing("table/4")):
+            derivations = (derived("A", source, None, kind),)
+            found = complete(Content(writes=(write("table/9", "A"),), derivations=derivations))
+            assert names(found["inputs"]) == [source.name]
+            told = without_head(found["inputs"][0]["inputFacets"]["accessHistory_access"])
+            assert told == {"accesses": ["SOURCE"], "columns": []}
+            assert found["inputs"][0]["facets"] == {"dataSource": {"name": "x"}}
+            facets = found["outputs"][0]["facets"]
+            assert names(facets["lineage"]["inputs"]) == [source.name]
+            assert "fields" not in facets["lineage"]
+            assert "columnLineage" not in facets
+            assert found["job"]["name"] == f"write T9 from {source.name} [" + found["job"]["name"][-11:]
+
+
+def test_of_several_outputs_each_has_its_own_source_without_a_column() -> None:
+    derivations = (
+        derived("A", thing("stage/3"), None, target="table/9"),
+        derived("A", thing("table/1"), "X", target="table/8"),
+        derived("A", thing("table/1"), None, target="table/8"),
+    )
+    found = complete(Content(writes=(write("table/8", "A"), write("table/9", "A")), derivations=derivations))
+    made_from = {one["name"]: names(one["facets"]["lineage"]["inputs"]) for one in found["outputs"]}
+    assert made_from == {"T8": ["T1"], "T9": ["S3"]}
+    assert names(found["inputs"]) == ["T1", "S3"]
+    assert found["inputs"][0]["inputFacets"]["accessHistory_access"]["columns"] == ["X"]
+
+
+def test_what_holds_no_data_is_no_input_and_no_output_but_among_the_routines() -> None:
+    """docs/openlineage.md, "Datasets, and what is none"."""
+    function = thing("function/5", "F", signature="(X NUMBER)", data_type="NUMBER")
+    found = complete(
+        Content(
+            accesses=(read("sequence/6"), read("table/1", "A"), read("listing/7", "A")),
+            writes=(Write(function), write("table/9", "A")),
+            derivations=(derived("A", function, None), derived("A", thing("sequence/6"), None)),
+        )
+    )
+    assert (names(found["inputs"]), names(found["outputs"])) == (["L7", "T1"], ["T9"])
+    routines = found["run"]["facets"]["accessHistory_routines"]["routines"]
+    assert [(one["name"], one["kind"], one["accesses"]) for one in routines] == [
+        ("F", "function", ["WRITE"]),
+        ("S6", "sequence", ["DIRECT"]),
+    ]
+    made_by = found["outputs"][0]["facets"]["accessHistory_columnRoutines"]["fields"]["A"]
+    assert [(one["name"], one["kind"]) for one in made_by] == [("F", "function"), ("S6", "sequence")]
+    described = found["job"]["facets"]["documentation"]["description"]
+    assert described == "write T9 from L7, T1, calling F(X NUMBER), also sequence S6"
+
+
+@pytest.mark.parametrize("kind", ["semantic-view", "model", "interactive-table"])
+def test_what_is_not_known_to_hold_no_data_is_an_output_where_it_changes(kind: str) -> None:
+    key = f"{kind}/9"
+    tag = ("tags", {"element": "G", "element_key": "tag/1", "sub_operation": "ADD", "value": "v"})
+    on = replace(setting(tag[0], **tag[1]), object_key=key)
+    change = replace(CHANGE, thing=thing(key, "N"), operation="CREATE", settings=(on,))
+    found = complete(Content(accesses=(read("table/1"),), changes=(change,)), tags={key: [("G", "v", None)]})
+    (one,) = found["outputs"]
+    assert one["facets"]["lifecycleStateChange"]["lifecycleStateChange"] == "CREATE"
+    assert one["facets"]["tags"]["tags"] == [{"key": "G", "value": "v", "source": "SNOWFLAKE"}]
+    assert found["job"]["facets"]["documentation"]["description"] == "create N from T1"
+    renamed = complete(Content(changes=(replace(change, operation="ALTER", new_name="M", settings=()),)))
+    states = {one["name"]: one["facets"]["lifecycleStateChange"] for one in renamed["outputs"]}
+    assert {name: one["lifecycleStateChange"] for name, one in states.items()} == {"N": "DROP", "M": "RENAME"}
+    assert states["M"]["previousIdentifier"]["name"] == "N"
 
 
 def test_the_routines_of_a_column_are_in_the_order_of_their_names() -> None:
@@ -422,10 +534,21 @@ def test_routines_are_told_once_with_all_the_ways_in_which_they_were_called() ->
     assert found["inputs"] == []
 
 
-def test_of_routines_that_look_alike_the_least_is_told() -> None:
+def test_routines_that_look_alike_are_each_told() -> None:
+    """One name and arguments: several ids, a function and a procedure, and several data types without an id."""
     alike = [read(f"procedure/{number}", name="P") for number in (2, 1)]
-    (one,) = complete(Content(accesses=tuple(alike)))["run"]["facets"]["accessHistory_routines"]["routines"]
-    assert one["objectId"] == "1"
+    function = ObjectReference("function/name/P", "function", "FUNCTION", None, "P", None, "NUMBER")
+    accesses = (*alike, Access("BASE", function))
+    content = Content(accesses=accesses, also_named=(replace(function, data_type="VARCHAR"),))
+    found = complete(content)
+    told = [without_none(one) for one in found["run"]["facets"]["accessHistory_routines"]["routines"]]
+    assert told == [
+        {"name": "P", "kind": "function", "dataType": "NUMBER", "accesses": ["BASE"]},
+        {"name": "P", "kind": "function", "dataType": "VARCHAR", "accesses": ["BASE"]},
+        {"name": "P", "kind": "procedure", "objectId": "1", "accesses": ["DIRECT"]},
+        {"name": "P", "kind": "procedure", "objectId": "2", "accesses": ["DIRECT"]},
+    ]
+    assert found["job"]["facets"]["documentation"]["description"] == "call P"
 
 
 def test_policies_and_joins_are_told_of_datasets_in_a_fixed_order() -> None:
