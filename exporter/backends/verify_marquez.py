@@ -23,7 +23,7 @@ from exporter.backends.verify import (
     job_of,
 )
 
-UNKEPT: Final = "column edges whose source is not a column of an input of the run: Marquez does not keep them"
+UNKEPT: Final = "column edges whose source is no column of an input of the run: Marquez does not keep them"
 OPEN: Final = "jobs whose latest run has begun and not ended: Marquez shows no inputs and outputs of it"
 UNASKED: Final = "jobs whose graph cannot be requested, since Marquez takes a digit in the name for a port"
 _UNASKED: Final = re.compile(r"(^|:)(\d|//)")

@@ -35,7 +35,7 @@ JOBS: Final = "jobs: an edge has the last job alone, if OpenMetadata has a pipel
 RUNS: Final = "runs: OpenMetadata keeps none"
 FILES: Final = "files and buckets, and the edges to and from them: no API finds a container by its path"
 LAST: Final = "column edges that only earlier events tell: an edge between tables has the columns of its last event"
-UNKEPT: Final = "column edges whose source is not an input of the run: OpenMetadata does not keep them"
+UNKEPT: Final = "column edges whose source is no input of the run: OpenMetadata does not keep them"
 DROPPED: Final = "dropped tables: OpenMetadata's connector for Snowflake marks them as deleted"
 _is_no_table: Final = re.compile(r"file(?![^:/])|(?!snowflake:)[a-z0-9]+://").match
 
