@@ -90,7 +90,7 @@ def _is_store(path: Path) -> bool:
     """Whether it is a store, by its name and by the names of the files in it: other folders are left alone."""
     if not _is_name(path.name) or path.is_symlink() or not path.is_dir():
         return False
-    return all(_is_of_store(file.name) for file in path.iterdir()) if os.access(path, os.R_OK | os.X_OK) else True
+    return all(is_of_store(file.name) for file in path.iterdir()) if os.access(path, os.R_OK | os.X_OK) else True
 
 
 def tidied(folder: Path, stays: Path | None, say: Callable[[str], None]) -> None:
@@ -144,8 +144,15 @@ def _use_of(store: Path) -> Path:
 _FORM: Final = "2"
 """The version of the folder's layout; change it when the layout changes."""
 _MAKING: Final = ".making"
-_is_name: Final = re.compile(manifest.STORE_NAME).fullmatch
-_is_of_store: Final = re.compile(manifest.STORE_FILE).fullmatch
+_is_name: Final = re.compile(r"(?:[0-9a-f]{16}|[0-9a-f]{12}\.making)").fullmatch
+"""Matches the names of stores, unfinished ones too."""
+is_of_store: Final = re.compile(
+    r"(?:(?:bulk-)?\d+\.sst|\d+\.(?:log|blob|dbtmp)|(?:MANIFEST|OPTIONS)-\d+(?:\.dbtmp)?"
+    r"|CURRENT|IDENTITY|LOCK|LOG[^/]*)"
+).fullmatch
+"""Matches the names of RocksDB's files (https://github.com/facebook/rocksdb/wiki/RocksDB-File-Names), and of those that
+Oxigraph gives it while a store is filled (``bulk-…``).
+"""
 
 
 def key(graph: Path) -> str:

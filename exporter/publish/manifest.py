@@ -36,15 +36,6 @@ DELIVERIES: Final = "push"
 """The folder in DIR that belongs to ``exporter push``; it is not part of the output."""
 _OF_PUSH: Final = re.compile(rf"{DELIVERIES}/[^/]+/(ledger\.txt|set-aside\.ndjson|reduced\.ndjson|summary\.json)")
 """The files that a push writes."""
-STORE_FILE: Final = (
-    r"(?:(?:bulk-)?\d+\.sst|\d+\.(?:log|blob|dbtmp)|(?:MANIFEST|OPTIONS)-\d+(?:\.dbtmp)?"
-    r"|CURRENT|IDENTITY|LOCK|LOG[^/]*)"
-)
-"""Matches the names of RocksDB's files (https://github.com/facebook/rocksdb/wiki/RocksDB-File-Names), and of those that
-Oxigraph gives it while a store is filled (``bulk-…``).
-"""
-STORE_NAME: Final = r"(?:[0-9a-f]{16}|[0-9a-f]{12}\.making)"
-"""Matches the names of stores (:mod:`exporter.ask.stores`), unfinished ones too."""
 _LAYOUT: Final = re.compile(
     rf"(changes|events|facts|graph|quarantine|state(/(clones|open|parents|rows|things))?|{DELIVERIES}(/[^/]+)?)"
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import threading
 from contextlib import closing, suppress
@@ -180,7 +179,7 @@ def test_the_files_of_a_store_while_it_is_made_are_known(tmp_path: Path) -> None
     Store(str(store)).bulk_load(text, RdfFormat.N_TRIPLES)
     done.set()
     watching.join()
-    assert {name for name in seen if not re.fullmatch(manifest.STORE_FILE, name)} == set()
+    assert {name for name in seen if not disk.is_of_store(name)} == set()
 
 
 def test_what_has_the_name_of_a_store_and_is_none_is_named(graph: Path) -> None:
