@@ -19,11 +19,12 @@ from exporter.graph.store import load
 from tests.ask import stories, test_clone_gaps, test_clones, test_lost_masks, test_lost_tags, test_names, test_shares
 from tests.ask import test_container_changes as containers
 from tests.ask.test_clones import place
-from tests.ask.test_names import changed, copied, read, thing
+from tests.ask.test_names import changed, copied, read, renamed, thing
 from tests.ask.test_shares import REPLACED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from pyoxigraph import Store
 
@@ -115,3 +116,19 @@ def test_ends_change_nothing_but_times(story: str, graph: Callable[[str], Store]
     for number, (question, given) in enumerate(every_way(story, without[0])):
         store, long = others[number % len(others)]
         assert told(question, store, given, long) == told(question, without[0], given, ""), (question, given, long)
+
+
+def test_what_a_long_write_left_goes_on_from_what_was_there_while_it_ran(tmp_path: Path) -> None:
+    """It began before the table got the name that is asked for, and ended after the table had lost it. What was in the
+    table while it had the name is in what is read later, too.
+    """
+    old, named, later, out = (thing(name, number) for name, number in (("OLD", 1), ("N", 1), ("LATER", 1), ("OUT", 2)))
+    long = {**copied(thing("SOURCE", 3), old), "line": {"end_time": "2026-01-04T00:00:00Z"}}
+    rows, lines = stories.days(
+        "long", [long, renamed(old, "N"), renamed(named, "LATER"), read(later, "BEN"), copied(later, out)]
+    )
+    store = load(stories.exported(stories.flat(rows), stories.flat(lines), tmp_path / "out", "--outputs", "graph"))
+    given = {"object_name": "D.S.N"}
+    assert {row[:2] for row in ask(store, find("downstream-users"), given).rows} >= {("BEN", "D.S.LATER")}
+    assert "D.S.OUT" in {row[0] for row in ask(store, find("end-up"), given).rows}
+    assert [row[0] for row in ask(store, find("column-copies"), {**given, "column_name": "C"}).rows] == ["D.S.OUT"]
