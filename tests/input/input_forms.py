@@ -53,7 +53,8 @@ def _doubled(row: Json) -> Json:
 
 def _in_texts(row: Json) -> Json:
     """As a cast TO_ARRAY leaves the row: each element of an array is JSON text, and other JSON is text."""
-    lists = {name: [value and _line(value) for value in values] for name, values in row.items() if _is_list(values)}
+    arrays = {name: values for name, values in row.items() if _is_list(values)}
+    lists = {name: [None if one is None else _line(one) for one in values] for name, values in arrays.items()}
     return _textual({name: value for name, value in row.items() if name not in lists}, _line) | lists
 
 

@@ -91,6 +91,8 @@ def _untext(name: str, value: Any) -> Any:
     name = name.lower()
     if isinstance(value, str) and (name.endswith(("accessed", "modified", "by_ddl", "referenced", "info", "year"))):
         return _untext(name, json.loads(value))
+    if isinstance(value, list):  # as after a cast TO_ARRAY: each element is JSON text
+        return [json.loads(one) if isinstance(one, str | bytes) else one for one in value]
     return json.loads(value) if isinstance(value, str) and name == "additional_properties" else value
 
 
