@@ -19,7 +19,7 @@ from exporter.ask.notes.clones import INFERRED
 from exporter.errors import ExporterError
 from exporter.serve.periods import seen_together, set_on, settings
 from exporter.serve.protocol import url_parameters
-from exporter.serve.site import VIEW_KINDS, PageSubject, Params, Site, SiteObject
+from exporter.serve.site import GRANTED, GRANTEE_KINDS, VIEW_KINDS, PageSubject, Params, Site, SiteObject
 from exporter.serve.summary import OF_COLUMN, OF_OBJECT, description, past_of, summary_lines
 from exporter.serve.tables import Part, Table, ask_href, part_of, table, time
 
@@ -195,13 +195,22 @@ def _of_object(site: Site, shown: PageSubject) -> list[PendingPart]:
     is_policy = thing.kind.upper().endswith("POLICY")
     of_kind = of_policy if is_policy else of_policy[:1] if thing.kind.upper() == "TAG" else []
     may_use = "grants it to anybody; earlier grants are not known"
-    return [
-        PendingPart("Columns", "columns", lambda until: _columns(site, shown, until), "names a column of it"),
-        *of_kind,
+    of_data = [
         *near,
         *_shipped_question(site, shown, "Where its data ended up", "end-up", "shows that its data went anywhere"),
         page("Readers", "readers", "page-readers", "shows a read of it"),
         page("Writers", "writers", "page-writes", "shows a write to it"),
+    ]
+    if thing.kind.upper() in GRANTEE_KINDS:
+        granted = partial(site.ask, "page-granted", {"object": shown.iris})
+        of_data = [
+            PendingPart("What was granted to it", "granted", lambda _: granted(), GRANTED),
+            page("Readers", "readers", "page-readers", "shows a read of it"),
+        ]
+    return [
+        PendingPart("Columns", "columns", lambda until: _columns(site, shown, until), "names a column of it"),
+        *of_kind,
+        *of_data,
         PendingPart("Tags and policies, and when they held", "settings", lambda _: settings(site, shown), SETS),
         *_of_today(shown, _shipped_question(site, PageSubject(thing), "Who may use it", "exposure", may_use)),
         *_of_today(shown, _on_all(site, thing)),

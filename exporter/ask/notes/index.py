@@ -91,6 +91,7 @@ _NOTES: Final = (
     Note(enforced_masks.copies_perhaps_masked, only=("unmasked-copies",)),
     Note(grants.granted_on_all_objects, only=("end-up", "exposure")),
     Note(shares.views_in_shares, only=("exposure",)),
+    Note(shares.granted_to_asked, only=("exposure",)),
     Note(clone_shares.clones_in_shares, only=("exposure",)),
     Note(grants.listings, only=("exposure",)),
     Note(grants.ended_grants, only=("exposure",)),

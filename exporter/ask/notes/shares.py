@@ -55,6 +55,25 @@ def views_in_shares(asked: Asked) -> Iterator[str]:
         yield f"{text}: ask exposure for it, too."
 
 
+def granted_to_asked(asked: Asked) -> Iterator[str]:
+    """A note on what was granted to the shares and roles that are asked for: the answer has who may use these alone."""
+    graph, until = asked.graph, asked.until
+
+    def is_held(grant: str) -> bool:
+        since, end = graph.text(grant, "ah:validFrom") or "", graph.text(grant, "ah:validUntil")
+        return asked.is_by_then(since) and (end is None or (until is not None and in_utc(end) > until))
+
+    for thing in sorted(asked.things):
+        forms = (thing, *graph.same_names(thing))
+        grants = filter(is_held, (grant for form in forms for grant in graph.subjects("ah:grantee", form)))
+        names = {asked.label(one) for grant in grants for one in graph.objects(grant, "ah:grantedObject")}
+        if names:
+            yield (
+                f"The answer has who may use {asked.label(thing)}, and not what is granted to it: "
+                f"{first_of(sorted(names), _SHOWN)}. Ask exposure of these, or of everything, too."
+            )
+
+
 def shares_beyond(asked: Asked) -> Iterator[str]:
     """Notes on shares that an answer about where data ended up lacks: of views that it does not follow, and by grants
     that it does not.

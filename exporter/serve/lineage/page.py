@@ -52,7 +52,7 @@ from exporter.serve.lineage.picture import (
 )
 from exporter.serve.objects import unknown
 from exporter.serve.protocol import url_parameters
-from exporter.serve.site import MOST_ROWS, VIEW_KINDS, Site, SiteObject
+from exporter.serve.site import GRANTEE_KINDS, MOST_ROWS, NO_DATA, VIEW_KINDS, Site, SiteObject
 from exporter.serve.summary import past_of
 from exporter.serve.tables import Cell, Table, download, table, time, users
 from exporter.system.terminal import counted
@@ -182,6 +182,9 @@ class _PicturePage:
 
     def _no_line(self) -> str:
         """The text of a picture without lines. It names the limits of time, since without them there may be lines."""
+        kind = self.lineage.labels[self.lineage.focus].kind
+        if kind.upper() in GRANTEE_KINDS:
+            return f"{NO_DATA.format(kind.lower())}: the page of the object has what was granted to it."
         sentence, address = self.site.no_row("shows that data came from elsewhere, or went elsewhere"), self.address
         narrowed = [
             *([f"only since {address.since}"] if address.since else []),
