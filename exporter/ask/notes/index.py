@@ -119,6 +119,7 @@ _NOTES: Final = (
     Note(changes_without_id.changes_without_id),
     Note(changes_without_id.settings_of_page, (PAGE,), settings_without_id.SET_BY),
     Note(views.views_and_streams),
+    Note(views.read_by_former_names, (PAGE,), (*views.OF_SOURCES_OF_VIEWS, *views.OF_VIEWS_OVER)),
     Note(shares.shares_beyond, only=("end-up",)),
     Note(places.stages_with_names_of_tables, only=places.OF_NAMES),
     Note(places.same_places, _OURS, places.OF_PLACES),
