@@ -14,6 +14,7 @@ from typing import Final
 from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 
 from exporter.ask.answers import Answer, Row, listed, with_rows
+from exporter.ask.notes.left_out import is_of_graph
 from exporter.ask.shipped import Question, comment_of
 from exporter.errors import UsageError
 from exporter.graph.terms import short
@@ -134,7 +135,8 @@ def _answer_question(graph: OpenGraph, question: Question, arguments: Arguments)
     answer = graph.ask(question.name, params, arguments.most)
     notes = _without_cut(answer)
     if not answer.rows:
-        notes = [*(notes or [graph.no_row(params)]), *graph.notes(), _NOT_RECORDED]
+        own = [graph.no_row(params)] if all(map(is_of_graph, notes)) else []
+        notes = [*own, *notes, *graph.notes(), _NOT_RECORDED]
     return table_answer(graph, answer, notes, arguments)
 
 

@@ -392,7 +392,7 @@ def _with_alone(part: Part, alone: str) -> Part:
     if part.table is None or part.table.rows:
         return part
     notes = part.table.notes
-    found = replace(part.table, notes=[*notes, alone] if notes else [])
+    found = replace(part.table, notes=[*notes, alone] if part.table.is_explained else notes)
     return part._replace(table=found, words=f"{part.words} {alone}")
 
 

@@ -87,7 +87,7 @@ def summary_lines(
             own = [note for note in notes if note not in common] or notes[:1]
             more = [_MORE] if len(own) > 1 else []
             # Where a note says what the record may lack, "No row shows it" is not said flatly, as in the part itself.
-            words = [] if notes else [part.words]
+            words = [] if part.table and part.table.is_explained else [part.words]
             yield SummaryLine(title, name, [Cell(" ".join([*words, *own[:1], *more]))])
 
 

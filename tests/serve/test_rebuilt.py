@@ -202,6 +202,17 @@ def test_the_page_of_a_name_says_that_a_view_over_it_is_shared(tmp_path: Path) -
     assert "D.S.V, a view over D.S.X, was granted to a share: ask exposure for it, too." in part.words
 
 
+def test_what_a_user_read_leads_to_the_object_by_its_id(client: FlaskClient) -> None:
+    """Five objects had the name: the row of the query says which one it read."""
+    for user, read_by_user in (("TOM", "table/30"), ("MAX", "table/31"), ("EVE", "table/32")):
+        (row,) = _parts(client, f"/user?name={user}")["part-1"].rows
+        assert row["Direct objects"].links == row["Base objects"].links == [f"/object?id={read_by_user}"]
+    (of_view, _) = _parts(client, "/user?name=VIC")["part-1"].rows
+    assert [of_view[name].links for name in ("Direct objects", "Base objects")] == [
+        ["/object?id=view/51"], ["/object?id=table/32"],
+    ]  # fmt: skip
+
+
 def test_a_policy_that_is_made_anew_is_one_page(client: FlaskClient) -> None:
     page = _parts(client, "/object?name=D.S.MASK")
     assert {row[0] for row in page["enforced"].texts} == {"D.S.X_NEW"}, "as the table is called now"
