@@ -139,6 +139,7 @@ _OBJECTS: Final[Mapping[str, Mapping[str, str]]] = {
     "unmasked-copies": {"source_iri": "source", "target_iri": "target", "policy_iri": "policy"},
     "unmasked-reads": {"object_iri": "object"},
     "unused-objects": {"object_iri": "object"},
+    "user-history": {"read_iri": "accessed"},
 }
 """Question -> the columns for pages -> the variables of the question that have the objects."""
 _ENDING: Final = "_iri"

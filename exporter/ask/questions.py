@@ -36,7 +36,7 @@ from exporter.ask.names import IN_EACH_ACCOUNT, LOCATION_ALONE, look_up
 from exporter.ask.notes.asked import Asked
 from exporter.ask.notes.empty import no_row
 from exporter.ask.notes.index import explain
-from exporter.ask.notes.left_out import left_out
+from exporter.ask.notes.left_out import is_of_graph, left_out
 from exporter.ask.parameters import (
     ParameterValues,
     bind,
@@ -184,8 +184,8 @@ def ask(  # noqa: PLR0913 - a question, and how it is asked
 
 def explained(store: Store, question: Question, params: ParameterValues, answer: Answer) -> Answer:
     """The answer of a question; if it is empty and nothing else is known of that, with a note that no row has it."""
-    is_unexplained = is_shipped(question) and not answer.rows and not answer.notes
-    return replace(answer, notes=[no_row(store, params)]) if is_unexplained else answer
+    is_unexplained = is_shipped(question) and not answer.rows and all(map(is_of_graph, answer.notes))
+    return replace(answer, notes=[no_row(store, params), *answer.notes]) if is_unexplained else answer
 
 
 def _answer(  # noqa: PLR0913 - a question, and how it is asked

@@ -14,6 +14,7 @@ from typing import Final
 from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 
 from exporter.ask.answers import Answer, Row, listed, with_rows
+from exporter.ask.notes.left_out import is_of_graph
 from exporter.ask.shipped import Question, comment_of
 from exporter.errors import UsageError
 from exporter.graph.terms import short
@@ -33,7 +34,17 @@ from exporter.mcp.tool import (
 )
 from exporter.serve import periods
 from exporter.serve.lineage.flows import Direction, Flow, Lineage, LineageNode, edge, read_lineage
-from exporter.serve.site import CUT, QUERY_PARTS, VIEW_KINDS, PageSubject, SiteObject, solutions
+from exporter.serve.site import (
+    CUT,
+    GRANTED,
+    GRANTEE_KINDS,
+    NO_DATA,
+    QUERY_PARTS,
+    VIEW_KINDS,
+    PageSubject,
+    SiteObject,
+    solutions,
+)
 from exporter.system.terminal import visible
 
 # --- questions, search, objects, queries ------------------------------------------------------------------------------
@@ -54,9 +65,11 @@ _OF_OBJECT: Final[Mapping[str, str]] = {
     "views": "page-views",
     "changes": "page-changes",
 }
+_OF_GRANTEE: Final = {"granted_to_it": "page-granted"}
+"""The same for a share or role alone."""
 """Part of the answer on an object -> the question of the pages that has it."""
 _OF_PERIODS: Final = {"tags_and_policies": periods.settings, "set_on": periods.set_on}
-_PARTS_OF_OBJECT: Final = (*_OF_OBJECT, *_OF_PERIODS)
+_PARTS_OF_OBJECT: Final = (*_OF_OBJECT, *_OF_GRANTEE, *_OF_PERIODS)
 _ABSENT: Final[Mapping[str, str]] = {
     "columns": "names a column of it",
     "readers": "shows a read of it",
@@ -65,6 +78,8 @@ _ABSENT: Final[Mapping[str, str]] = {
     "changes": "shows a statement that made or changed it",
 }
 """Part -> what no row does if it is empty: an assistant could take its absence for an answer."""
+_GRANTED: Final = {"granted_to_it": GRANTED, "changes": _ABSENT["changes"]}
+"""The same of a share or role, which has no data of its own."""
 _BEHIND: Final = "shows what is behind it: its data may come from anywhere"
 _OF_QUERY: Final[Mapping[str, str]] = {
     "facts": "page-query",
@@ -120,7 +135,8 @@ def _answer_question(graph: OpenGraph, question: Question, arguments: Arguments)
     answer = graph.ask(question.name, params, arguments.most)
     notes = _without_cut(answer)
     if not answer.rows:
-        notes = [*(notes or [graph.no_row(params)]), *graph.notes(), _NOT_RECORDED]
+        own = [graph.no_row(params)] if all(map(is_of_graph, notes)) else []
+        notes = [*own, *notes, *graph.notes(), _NOT_RECORDED]
     return table_answer(graph, answer, notes, arguments)
 
 
@@ -164,11 +180,14 @@ def _answer_search(graph: OpenGraph, arguments: Arguments) -> Json:
 
 def _answer_object(graph: OpenGraph, arguments: Arguments) -> Json:
     thing, others = requested_object(graph, arguments)
-    absent = {**_ABSENT, **({"behind": _BEHIND} if thing.kind.upper() in VIEW_KINDS else {})}
+    is_grantee = thing.kind.upper() in GRANTEE_KINDS
+    of_view = {"behind": _BEHIND} if thing.kind.upper() in VIEW_KINDS else {}
+    absent = _GRANTED if is_grantee else {**_ABSENT, **of_view}
     if others.rows:
         absent = {part: f"{what}. Rows may say it of others of its name" for part, what in absent.items()}
     notes = [*graph.site.short_queries([thing.iri]), *([OTHERS] if others.rows else [])]
-    parts = _asking(graph, arguments, _OF_OBJECT, object=thing.iri)
+    questions = {**_OF_OBJECT, **(_OF_GRANTEE if is_grantee or arguments.text("part") in _OF_GRANTEE else {})}
+    parts = _asking(graph, arguments, questions, object=thing.iri)
     parts["columns"] = partial(_readable_lists, parts["columns"])
     parts |= {name: partial(ask, graph.site, PageSubject(thing)) for name, ask in _OF_PERIODS.items()}
     answer = _answer_parts(graph, arguments, parts, absent, notes)
@@ -278,8 +297,9 @@ LOOKUPS: Final = (
         "object",
         "An object",
         "What is known of a table, view, stage, tag, policy or any other object: names and when it had them, columns, "
-        "readers, writers, tags and policies on it, what is behind it, views over it, statements that changed it, and "
-        "others that had its name. Parts without rows are left out; notes say what no row shows.",
+        "readers, writers, tags and policies on it, what is behind it, views over it, statements that changed it, "
+        "what was granted to a share or role, and others that had its name. Parts without rows are left out; notes say "
+        "what no row shows.",
         {**OBJECT, "part": {**text(_PART), "enum": list(_PARTS_OF_OBJECT)}, **paging(_FEW)},
         (), OF_PARTS, _answer_object,
     ),
@@ -341,7 +361,10 @@ def _answer(graph: OpenGraph, arguments: Arguments) -> Json:
     notes = list[str]()
     rows = [row for direction in _DIRECTIONS[requested] for row in _edges(found_lineage, direction, steps, notes)]
     notes += found_lineage.notes
-    if not rows and not notes:
+    if thing.kind.upper() in GRANTEE_KINDS:
+        of_object = "the tool object has what was granted to it, as its part granted_to_it."
+        notes.append(f"{NO_DATA.format(thing.kind.lower())}: {of_object}")
+    elif not rows and not notes:
         notes.append("No row shows that data came to it or went from it.")
     notes += [*found_lineage.may_lack, *found_lineage.of_others(), *([OTHERS] if others.rows else [])]
     return {"object": object_json(thing), **table_answer(graph, Answer(_COLUMNS, rows), notes, arguments)}

@@ -16,10 +16,11 @@ from flask import Blueprint, abort, render_template, request, url_for
 
 from exporter.ask.answers import Answer, first_of, merged, with_rows
 from exporter.ask.notes.clones import INFERRED
+from exporter.ask.notes.shares import OF_VIEW
 from exporter.errors import ExporterError
 from exporter.serve.periods import seen_together, set_on, settings
 from exporter.serve.protocol import url_parameters
-from exporter.serve.site import VIEW_KINDS, PageSubject, Params, Site, SiteObject
+from exporter.serve.site import GRANTED, GRANTEE_KINDS, VIEW_KINDS, PageSubject, Params, Site, SiteObject
 from exporter.serve.summary import OF_COLUMN, OF_OBJECT, description, past_of, summary_lines
 from exporter.serve.tables import Part, Table, ask_href, part_of, table, time
 
@@ -194,20 +195,46 @@ def _of_object(site: Site, shown: PageSubject) -> list[PendingPart]:
     ]
     is_policy = thing.kind.upper().endswith("POLICY")
     of_kind = of_policy if is_policy else of_policy[:1] if thing.kind.upper() == "TAG" else []
-    may_use = "grants it to anybody; earlier grants are not known"
-    return [
-        PendingPart("Columns", "columns", lambda until: _columns(site, shown, until), "names a column of it"),
-        *of_kind,
+    of_data = [
         *near,
         *_shipped_question(site, shown, "Where its data ended up", "end-up", "shows that its data went anywhere"),
         page("Readers", "readers", "page-readers", "shows a read of it"),
         page("Writers", "writers", "page-writes", "shows a write to it"),
+    ]
+    if thing.kind.upper() in GRANTEE_KINDS:
+        granted = partial(site.ask, "page-granted", {"object": shown.iris})
+        of_data = [
+            PendingPart("What was granted to it", "granted", lambda _: granted(), GRANTED),
+            page("Readers", "readers", "page-readers", "shows a read of it"),
+        ]
+    return [
+        PendingPart("Columns", "columns", lambda until: _columns(site, shown, until), "names a column of it"),
+        *of_kind,
+        *of_data,
         PendingPart("Tags and policies, and when they held", "settings", lambda _: settings(site, shown), SETS),
-        *_of_today(shown, _shipped_question(site, PageSubject(thing), "Who may use it", "exposure", may_use)),
+        *_of_today(shown, _may_use(site, shown)),
         *_of_today(shown, _on_all(site, thing)),
         page("Statements that made or changed it", "changes", "page-changes", "shows one"),
         PendingPart("Names", "names", lambda _: _names(site, shown), "has its name"),
     ]
+
+
+def _may_use(site: Site, shown: PageSubject) -> Iterator[PendingPart]:
+    """Who may use an object. On the page of a name, with the notes on shared views over any object of the name: a view
+    reads by name, so the one that has the name now is behind it, too, though no query read it through the view yet.
+    """
+    empty = "grants it to anybody; earlier grants are not known"
+    params = site.params_for("exposure", shown)
+    for part in _shipped_question(site, PageSubject(shown.thing), "Who may use it", "exposure", empty):
+
+        def ask(until: float, own: PendingPart = part) -> Answer:
+            answer = own.ask(until)
+            if not shown.name or params is None:
+                return answer
+            of_all = _in_background(site, shown, "exposure", params, until).notes
+            return replace(answer, notes=list(dict.fromkeys([*answer.notes, *(n for n in of_all if OF_VIEW in n)])))
+
+        yield part._replace(ask=ask)
 
 
 def _kinds(shown: PageSubject) -> tuple[bool, bool]:
@@ -365,7 +392,7 @@ def _with_alone(part: Part, alone: str) -> Part:
     if part.table is None or part.table.rows:
         return part
     notes = part.table.notes
-    found = replace(part.table, notes=[*notes, alone] if notes else [])
+    found = replace(part.table, notes=[*notes, alone] if part.table.is_explained else notes)
     return part._replace(table=found, words=f"{part.words} {alone}")
 
 

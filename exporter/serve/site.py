@@ -51,6 +51,12 @@ PAGE_QUESTIONS: Final = Path(__file__).parent / "page_queries"
 """The questions that only pages ask, in addition to the shipped ones."""
 VIEW_KINDS: Final = frozenset({"VIEW", "STREAM", "SEMANTIC VIEW"})
 """Kinds of objects that show data of others, in upper case."""
+GRANTEE_KINDS: Final = frozenset({"SHARE", "ROLE", "DATABASE ROLE", "APPLICATION ROLE", "INSTANCE ROLE"})
+"""Kinds of objects that hold no data, but what was granted to them, in upper case."""
+GRANTED: Final = "grants anything to it; what was granted before the record is not known"
+"""What no row does where nothing was granted to one."""
+NO_DATA: Final = "It is a {}, which has no data of its own"
+"""Begins the sentence in place of a lineage of such an object, which goes on with where what was granted to it is."""
 MOST_ROWS: Final = 500
 """The most rows of a table on a page."""
 _MOST_TOGETHER: Final = 10_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from flask import url_for
@@ -33,6 +34,7 @@ class SummaryLine(NamedTuple):
 
 OF_OBJECT: Final = {
     "enforced": "What it was enforced on",
+    "granted": "What was granted to it",
     "behind": "Where its data came from",
     "sources": "Where its data came from",
     "end-up": "Where its data went",
@@ -72,7 +74,7 @@ def summary_lines(
         if part is None:
             continue
         if part.table is not None and part.table.rows:
-            make = {"settings": _settings_in_force, "changes": _last_change}.get(name, _names_in)
+            make = {"settings": _settings_in_force, "changes": _last_change, "granted": _granted}.get(name, _names_in)
             cells = make(name, part.table)
             if name == "settings":
                 said = [note for note in part.table.notes if note.startswith(_OF_PROTECTION)]
@@ -85,7 +87,7 @@ def summary_lines(
             own = [note for note in notes if note not in common] or notes[:1]
             more = [_MORE] if len(own) > 1 else []
             # Where a note says what the record may lack, "No row shows it" is not said flatly, as in the part itself.
-            words = [] if notes else [part.words]
+            words = [] if part.table and part.table.is_explained else [part.words]
             yield SummaryLine(title, name, [Cell(" ".join([*words, *own[:1], *more]))])
 
 
@@ -112,6 +114,14 @@ def _settings_in_force(_: str, table: Table) -> list[Cell]:
     if ended:
         lines.append([Cell(f"{ended:,} ended")])
     return _joined("; ", lines)
+
+
+def _granted(name: str, table: Table) -> list[Cell]:
+    """What is granted now, and how many grants ended."""
+    rows = [row for row, cells in zip(table.rows, table.dicts(), strict=True) if not cells["valid_until"].text]
+    ended = len(table.rows) - len(rows)
+    named = _names_in(name, replace(table, rows=rows)) if rows else []
+    return [*named, *([Cell(f"{'; ' if rows else ''}{ended:,} ended")] if ended else [])]
 
 
 def _last_change(_: str, table: Table) -> list[Cell]:

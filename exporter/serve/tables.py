@@ -16,6 +16,7 @@ from flask import Response, g, url_for
 from markupsafe import Markup, escape
 
 from exporter.ask.answers import Answer, listed
+from exporter.ask.notes.left_out import is_of_graph
 from exporter.ask.pool import TooLongError
 from exporter.errors import ExporterError
 from exporter.model.identifiers import match_name
@@ -49,6 +50,8 @@ _LISTS_OF_COLUMNS: Final[Mapping[str, str]] = {"columns": "object_name", "target
 """Columns with names of columns -> the column that names their object."""
 _LISTS_OF_OBJECTS: Final = frozenset({"direct_objects", "base_objects", "tags", "policies"})
 """Columns with names of objects; tags have their value behind a sign of equality."""
+_ITS_OBJECTS: Final[Mapping[str, str]] = {"direct_objects": "read_iri", "base_objects": "read_iri"}
+"""Such a column -> the column with the IRIs of these objects, and of others."""
 _OTHER_LISTS: Final = frozenset({"agent_name"})
 """Columns with names that have no pages."""
 _QUERIES: Final = frozenset({"query_id", "parent_query_id", "root_query_id"})
@@ -119,6 +122,11 @@ class Table:
     more: str | None = None
     is_cut: bool = False
     count: int = 0
+
+    @property
+    def is_explained(self) -> bool:
+        """Whether a note says why there are no rows, or what they lack: then "No row" is not said flatly."""
+        return not all(map(is_of_graph, self.notes))
 
     def dicts(self) -> list[dict[str, Cell]]:
         """The rows, each as column -> cell."""
@@ -270,11 +278,15 @@ class _Cells:
             return [(name, None, "") for name in self._listed(text)]
         if column not in _LISTS_OF_OBJECTS:
             return []
+        of_row = set((row.get(_ITS_OBJECTS.get(column, "")) or "").split())
         items: list[tuple[str, str | None, str]] = []
         for part, name, value in self._objects(column, text):
-            iris = self._holders.get(match_name(name), ())
+            holders = self._holders.get(match_name(name), ())
+            iris = [iri for iri in holders if iri in of_row] or holders
             if len(iris) == 1:
                 items.append((name, url_for("objects.show", id=self._site.path(iris[0])), value))
+            elif iris:
+                items.append((name, url_for("objects.show", name=name), value))
             else:
                 items.append((part, None, ""))
         return items

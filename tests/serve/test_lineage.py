@@ -21,7 +21,7 @@ from exporter.serve.lineage.address import Address, EdgeOfAddress
 from exporter.serve.lineage.drawing import WIDTH, Facts, drawing
 from exporter.serve.lineage.flows import Flow, Lineage, LineageNode, NodeLabel, read_lineage
 from exporter.serve.lineage.layers import lay_out
-from exporter.serve.lineage.picture import MOST_OF_GROUP, Group, Opened, picture
+from exporter.serve.lineage.picture import MOST_OF_GROUP, Group, Opened, picture, unseen
 from exporter.serve.server import make
 from tests.ask.test_names import copied, read
 from tests.serve.conftest import pages_of, sited
@@ -103,6 +103,33 @@ def test_hundreds_of_neighbours_are_grouped_by_schema() -> None:
     groups = {(spot.schema, spot.rest): one.size for spot, one in drawn.spots.items() if isinstance(spot, Group)}
     assert groups == {("db.s0", True): 100 - MOST_OF_GROUP, ("db.s1", False): 100, ("db.s2", False): 100}
     assert len(drawn.spots) == 1 + MOST_OF_GROUP + 3 + 1
+
+
+def test_what_has_no_box_is_followed_as_far_as_the_steps_but_not_what_the_user_closed() -> None:
+    """41 boxes are too many to open the next step: the tables and the CSV go on all the same."""
+    first = [(f"db{number}.s.T", "a.b.FOCUS") for number in range(41)]
+    beyond = [("x.s.A", "db7.s.T"), ("x.s.B", "x.s.A"), ("x.s.C", "x.s.B")]
+    found = made(*first, *beyond)
+
+    def ends(steps: int, *opened: Opened) -> list[str]:
+        state = frozenset(opened)
+        return sorted(line.source.iri for line in unseen(found, picture(found, state, steps), state, steps).lines)
+
+    assert [ends(steps) for steps in (1, 2, 3)] == [[], ["x.s.A"], ["x.s.A", "x.s.B"]]
+    assert ends(20) == ["x.s.A", "x.s.B", "x.s.C"]
+    few = made(*first[:5], ("x.s.A", "db3.s.T"))
+    closed = frozenset({Opened("up", LineageNode("db3.s.T"))})
+    assert unseen(few, picture(few, closed, 20), closed, 20).lines == []
+
+
+def test_what_is_not_read_beyond_the_picture_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = [(f"db.s.T{number:02}", "a.b.FOCUS") for number in range(30)]
+    found = made(*many, *((f"x.s.A{name[-2:]}", name) for name, _ in many))
+    whole = unseen(found, picture(found, frozenset(), 2), frozenset(), 2)
+    assert (len(whole.lines), whole.beyond, whole.is_whole) == (60, 30, True)
+    monkeypatch.setattr("exporter.serve.lineage.picture.MOST_BEYOND", 10)
+    some = unseen(found, picture(found, frozenset(), 2), frozenset(), 2)
+    assert (len(some.lines), some.beyond, some.is_whole) == (40, 10, False)
 
 
 def drawn(site: Site, found: Lineage, steps: int = 20) -> Drawing:
@@ -442,6 +469,38 @@ def test_the_tables_and_the_csv_have_what_a_group_stands_for(
     assert len(lines) == len(many)
     assert "No row" not in text
     assert ("/query?id=q" in moves) == (way != "behind")
+
+
+@pytest.mark.parametrize("way", ["down", "up"])
+def test_nothing_is_lost_behind_a_closed_group(way: str, tmp_path: Path) -> None:
+    """One neighbour more closes a group: the lines behind it stay, and a note counts what has no box."""
+    hub, far, further, *many = (
+        {"objectDomain": "Table", "objectName": f"D.S.{name}", "objectId": number}
+        for number, name in enumerate(["HUB", "FAR", "FURTHER", *(f"T{number:02}" for number in range(13))], 1)
+    )
+    pairs = [*((hub, one) for one in many), (many[3], far), (far, further)]
+    rows = [copied(*pair) for pair in pairs] if way == "down" else [copied(*pair[::-1]) for pair in pairs[::-1]]
+
+    def csv_of(client: FlaskClient, address: str) -> tuple[set[tuple[str, str]], str]:
+        answer = client.get(f"/lineage/lineage.csv?{address}")
+        found = csv.DictReader(io.StringIO(answer.text))
+        names = {(row["source_object_name"], row["target_object_name"]) for row in found}
+        return names, answer.headers.get("Exporter-Notes", "")
+
+    note = "2 more objects are within these steps, behind groups and boxes that are closed."
+    with pages_of(rows, tmp_path) as client:
+        shown, notes = csv_of(client, "id=table/1&steps=20")
+        text = client.get("/lineage/?id=table/1&steps=20").text
+        opened = "id=table/1&steps=20&open=" + f"{way}|table/1||D.S"
+        alone, notes_of_opened = csv_of(client, opened)
+        near, notes_of_one_step = csv_of(client, "id=table/1")
+    named = {(one["objectName"], other["objectName"]) for one, other in pairs}
+    assert shown == alone == (named if way == "down" else {pair[::-1] for pair in named})
+    assert note in notes
+    assert note in text
+    assert "Show them" in notes
+    assert len(near) == len(many)
+    assert "more object" not in notes_of_opened + notes_of_one_step
 
 
 def test_the_picture_as_svg_is_whole_and_alone(client: FlaskClient) -> None:

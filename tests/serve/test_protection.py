@@ -12,11 +12,13 @@ import pytest
 
 from exporter.serve.objects import CARRIES, ON_ALL
 from tests.ask.test_names import changed, read, thing
+from tests.mcp.asked import asked
 from tests.serve.conftest import pages_of
 from tests.serve.test_contradictions import Parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from flask.testing import FlaskClient
 
@@ -132,6 +134,53 @@ def test_a_tag_says_that_it_may_have_been_set_before(client: FlaskClient) -> Non
 def test_a_mask_that_was_only_enforced_was_set_until_a_row_ends_it(client: FlaskClient) -> None:
     (row,) = _parts(client, "/column?id=table/1&column=C")["unmasked-reads"].rows
     assert [row[name].text for name in ("User", "Mask")] == ["CLEO", "while it had a mask"]
+
+
+# --- what shares and roles have ---------------------------------------------------------------------------------------
+
+_ON_V: Final = {"SECURABLE_OBJECT_DOMAIN": "VIEW", "SECURABLE_OBJECT_ID": 20, "SECURABLE_OBJECT_NAME": "D.S.V"}
+_ON_A: Final = {"SECURABLE_OBJECT_DOMAIN": "TABLE", "SECURABLE_OBJECT_ID": 1, "SECURABLE_OBJECT_NAME": "D.S.A"}
+
+
+def _opened() -> list[Json]:
+    """A share gets a table and a view, loses the table at q5, and is opened to an account."""
+    given = [changed(SHARE, "CREATE"), changed(VIEW, "CREATE")]
+    for on in (_ON_A, _ON_V):
+        row = _grant(**on)
+        row["object_modified_by_ddl"]["operationType"] = "GRANT"
+        given.append(row)
+    revoke = changed(SHARE, "REVOKE", revoke={"value": {"PRIVILEGES": ["SELECT"], **_ON_A}})
+    return [*given, revoke, changed(SHARE, accountsToAdd={"value": ["ORG.PARTNER"]})]
+
+
+def test_the_page_of_a_share_has_what_was_granted_to_it(tmp_path: Path) -> None:
+    with pages_of(_opened(), tmp_path) as client:
+        parts = _parts(client, "/object?name=PARTNERS")
+        lineage = [client.get(f"/lineage/{one}?id=share/30") for one in ("", "lineage.csv")]
+    assert [[row[name].text for name in ("Object", "Kind", "Privilege", "Query")] for row in parts["granted"].rows] == [
+        ["D.S.V", "View", "SELECT", "q4"],
+        ["D.S.A", "Table", "SELECT", "q3"],
+    ]
+    assert [row["Valid until"].text[14:16] for row in parts["granted"].rows] == ["", "05"]
+    assert parts["granted"].rows[0]["Object"].links == ["/object?id=view/20"]
+    assert "What was granted to itD.S.V; 1 ended" in parts[""].words
+    assert "not what is granted to it: D.S.V." in parts["exposure"].words
+    assert not parts.keys() & {"sources", "targets", "end-up", "writers"}, "a share has no data"
+    for told in (lineage[0].text, lineage[1].headers["Exporter-Notes"]):
+        assert "It is a share, which has no data of its own: the page of the object has what was granted" in told
+        assert "shows that data came" not in told
+
+
+def test_tools_say_what_was_granted_to_a_share(tmp_path: Path) -> None:
+    with pages_of(_opened(), tmp_path), asked(tmp_path / "out") as tools:
+        answer = tools.answer("object", object_name="PARTNERS")
+        notes = [note for tool in ("object", "lineage") for note in tools.notes(tool, object_name="PARTNERS")]
+        exposed = tools.notes("exposure", object_name="PARTNERS")
+    (granted,) = [part for part in answer["parts"] if part["part"] == "granted_to_it"]
+    assert [row[granted["columns"].index("object_name")] for row in granted["rows"]] == ["D.S.V", "D.S.A"]
+    assert not [note for note in notes if "that data came" in note or "a write to it" in note]
+    assert [note for note in notes if "has no data of its own: the tool object has what was granted to it" in note]
+    assert [note for note in exposed if "not what is granted to it: D.S.V. Ask exposure of these" in note]
 
 
 # --- what was dropped and brought back --------------------------------------------------------------------------------

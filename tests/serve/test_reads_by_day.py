@@ -9,6 +9,7 @@ import pytest
 
 from exporter import export
 from exporter.serve import server
+from tests.mcp.asked import asked
 from tests.serve.conftest import sited
 
 if TYPE_CHECKING:
@@ -78,3 +79,22 @@ def test_a_query_of_one_table_counts_once_for_its_user(tmp_path: Path, reads: st
     is_told = "one that read several objects counts once for each"
     said = [is_told in " ".join(answer.notes) for answer in (users, readers)]
     assert {*said, is_told in page} == {reads == "daily"}
+
+
+@pytest.mark.parametrize("reads", ["full", "daily"])
+def test_none_and_unknown_do_not_look_alike(tmp_path: Path, reads: str) -> None:
+    """A note that all answers of such a graph have is no reason for an empty one."""
+    rows = [row("w1", "06-01", "LOAD", OLD, TABLE), row("r1", "06-02", "BEN", TABLE, None)]
+    given = tmp_path / "rows.ndjson"
+    given.write_text("\n".join(rows), encoding="utf-8")
+    export(str(given), str(tmp_path / "out"), engine="local", account="ACME-TEST", reads=reads)
+    with sited(tmp_path / "out") as site:
+        page = server.make(site, "127.0.0.1").test_client().get(f"/object?name={TABLE['objectName']}").text
+    none = "No row from 2026-06-01 to 2026-06-02 shows that its data went anywhere."
+    note = "end-up leaves out queries that only read"
+    assert page.count(none) == 2, "at the beginning, and in its part"
+    assert (note in page) == (reads == "daily")
+    with asked(tmp_path / "out") as tools:
+        told = tools.notes("end-up", object_name=str(TABLE["objectName"]))
+    assert sum("has what this question asks for" in one for one in told) == 1
+    assert any(note in one for one in told) == (reads == "daily")

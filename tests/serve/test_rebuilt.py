@@ -9,6 +9,7 @@ import pytest
 from exporter.serve import server
 from tests import exports
 from tests.ask.test_names import SET_MASK, changed, copied, read, renamed, swapped, thing
+from tests.mcp.asked import asked, whole
 from tests.serve.conftest import pages_of, sited
 from tests.serve.test_contradictions import Part, Parts
 
@@ -63,7 +64,7 @@ ROWS: Final[list[Json]] = [
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder, rows, day = tmp_path_factory.mktemp("rebuilt"), list[Json](), 0
     for row in ROWS:
         day += not row.get("again")  # the second row of a SWAP is of the same query
@@ -72,7 +73,12 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
             {"user_name": "ETL", **told, "query_id": f"q{day}", "query_start_time": f"2026-01-{day:02} 06:00:00 Z"}
         )
     assert exports.export([exports.ndjson(rows, folder / "rows.ndjson")], folder / "out") == 0
-    with sited(folder / "out") as site:
+    return folder / "out"
+
+
+@pytest.fixture(scope="module")
+def client(out: Path) -> Iterator[FlaskClient]:
+    with sited(out) as site:
         yield server.make(site, "127.0.0.1").test_client()
 
 
@@ -151,6 +157,60 @@ def test_no_row_is_said_of_the_object_alone(path: str, client: FlaskClient) -> N
     assert ("/column?name=D.S.X&column=C" if "column" in path else "/object?name=D.S.X") in client.get(
         path
     ).text.replace("&amp;", "&")
+
+
+UNREAD: Final = "No query on record read D.S.V since other objects got the names of what it reads: D.S.X (another"
+OVER: Final = "since no query on record read them after other objects got these names: D.S.V (over D.S.X, another"
+
+
+def test_the_lineage_of_a_view_says_that_what_it_reads_was_made_anew(client: FlaskClient, out: Path) -> None:
+    """V was read over 31 and 32; X is 34 now. lineage-as-of has the note, so the picture has it, and the tool."""
+    with asked(out) as tools:
+        question = tools.notes("lineage-as-of", object_name="D.S.V", at="2026-01-30T23:59:59Z")
+        told = tools.answer("lineage", object_name="D.S.V", direction="upstream")
+        of_tool = [whole(note) for note in told["notes"]]
+        below = tools.notes("lineage", object_name="D.S.X", direction="downstream")
+    names = [row[told["columns"].index("source_name")] for row in told["rows"]]
+    texts = {
+        "/lineage/?name=D.S.V": UNREAD, "/object?name=D.S.V": UNREAD,
+        "/lineage/?name=D.S.X": OVER, "/object?id=table/34": OVER,
+    }  # fmt: skip
+    for path, note in texts.items():
+        assert note in client.get(path).text, path
+    # As of that day, V is over 32 alone, which still has a name: not even lineage-as-of has the note.
+    assert not any(UNREAD in one for one in question)
+    assert UNREAD not in client.get("/lineage/?name=D.S.V&day=2026-01-30").text
+    for notes, note in ((of_tool, UNREAD), (below, OVER)):
+        assert any(note in one for one in notes)
+    # 31 was set aside as X_NEW by the SWAP, and dropped; 32 is kept as X_ARCHIVE.
+    assert sorted(names) == ["D.S.X", "D.S.X_ARCHIVE"]
+    behind = {row["Source object"].text for row in _parts(client, "/object?name=D.S.V")["behind"].rows}
+    assert behind == {"D.S.X", "D.S.X_ARCHIVE"}
+
+
+def test_the_page_of_a_name_says_that_a_view_over_it_is_shared(tmp_path: Path) -> None:
+    """Granted when V had been read over 31. No query read it over 32, which has the name since then."""
+    share = {"objectDomain": "Share", "objectId": 70, "objectName": "SH"}
+    on = {"PRIVILEGES": ["SELECT"], "SECURABLE_OBJECT_DOMAIN": "VIEW", "SECURABLE_OBJECT_ID": 51}
+    granted = changed(share, "GRANT", grant={"value": {**on, "SECURABLE_OBJECT_NAME": "D.S.V"}})
+    made = {**copied(SOURCE, thing("X", 31)), **changed(thing("X", 31), "CREATE")}
+    again = {**copied(SOURCE, thing("X", 32)), **changed(thing("X", 32), "REPLACE")}
+    with pages_of([made, of_view("VIC", 51, 31), granted, again], tmp_path) as client:
+        part = _parts(client, "/object?name=D.S.X")["exposure"]
+        assert UNREAD in client.get("/lineage/?name=D.S.V&day=2026-01-01").text
+    assert "Of Table 32 alone, which got the name on" in part.words
+    assert "D.S.V, a view over D.S.X, was granted to a share: ask exposure for it, too." in part.words
+
+
+def test_what_a_user_read_leads_to_the_object_by_its_id(client: FlaskClient) -> None:
+    """Five objects had the name: the row of the query says which one it read."""
+    for user, read_by_user in (("TOM", "table/30"), ("MAX", "table/31"), ("EVE", "table/32")):
+        (row,) = _parts(client, f"/user?name={user}")["part-1"].rows
+        assert row["Direct objects"].links == row["Base objects"].links == [f"/object?id={read_by_user}"]
+    (of_view, _) = _parts(client, "/user?name=VIC")["part-1"].rows
+    assert [of_view[name].links for name in ("Direct objects", "Base objects")] == [
+        ["/object?id=view/51"], ["/object?id=table/32"],
+    ]  # fmt: skip
 
 
 def test_a_policy_that_is_made_anew_is_one_page(client: FlaskClient) -> None:

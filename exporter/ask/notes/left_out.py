@@ -127,7 +127,13 @@ _COUNTED_BY_DAY: Final = "column-readers"
 """The question that counts queries."""
 BY_DAY: Final = "This graph has reads by day (export --reads daily):"
 """Begins notes on them."""
+_ADDED_UP_BY_USER: Final = "This graph has queries that are added up (AGGREGATE_ACCESS_HISTORY)."
 _LATE: Final = " The first_time of a view is too late where one of them was the first to read it."
+
+
+def is_of_graph(note: str) -> bool:
+    """Whether a note is on the whole graph, and is there whatever the answer is: it is no reason for an empty one."""
+    return note.startswith((BY_DAY, _ADDED_UP_BY_USER))
 
 
 def is_by_day(graph: Lookups) -> bool:
@@ -208,7 +214,7 @@ def short_queries(asked: Asked) -> Iterator[str]:
         if asked.name == AGENT_READS:
             how = "Their rows never name an agent."
         if how:
-            yield f"This graph has queries that are added up (AGGREGATE_ACCESS_HISTORY). {how}"
+            yield f"{_ADDED_UP_BY_USER} {how}"
         return
     if asked.question.aggregated_queries == "left out" or not asked.question.needs & _ACCESSES:
         return

@@ -22,6 +22,8 @@ from exporter.system.reachable import reachable
 _SHOWN: Final = 3
 SHARE: Final = "SHARE"
 _KEPT: Final = ", if COPY GRANTS kept the grant when it was made anew ({})"
+OF_VIEW: Final = ": ask exposure for it, too."
+"""Ends a note on a view that was granted to a share."""
 _ENDED: Final = " (until "
 _EARLIER: Final = "; of what a share has no more, with at, for a time before it ended"
 _ELSEWHERE: Final = "reads in {} are in their own ACCESS_HISTORY alone"
@@ -52,7 +54,26 @@ def granted_to_share(asked: Asked) -> Iterator[str]:
 def views_in_shares(asked: Asked) -> Iterator[str]:
     """A note on views over what is asked for that were granted to a share."""
     for text in shares_in_words(asked, shared_of(asked, asked.asked_objects), with_themselves=False):
-        yield f"{text}: ask exposure for it, too."
+        yield f"{text}{OF_VIEW}"
+
+
+def granted_to_asked(asked: Asked) -> Iterator[str]:
+    """A note on what was granted to the shares and roles that are asked for: the answer has who may use these alone."""
+    graph, until = asked.graph, asked.until
+
+    def is_held(grant: str) -> bool:
+        since, end = graph.text(grant, "ah:validFrom") or "", graph.text(grant, "ah:validUntil")
+        return asked.is_by_then(since) and (end is None or (until is not None and in_utc(end) > until))
+
+    for thing in sorted(asked.things):
+        forms = (thing, *graph.same_names(thing))
+        grants = filter(is_held, (grant for form in forms for grant in graph.subjects("ah:grantee", form)))
+        names = {asked.label(one) for grant in grants for one in graph.objects(grant, "ah:grantedObject")}
+        if names:
+            yield (
+                f"The answer has who may use {asked.label(thing)}, and not what is granted to it: "
+                f"{first_of(sorted(names), _SHOWN)}. Ask exposure of these, or of everything, too."
+            )
 
 
 def shares_beyond(asked: Asked) -> Iterator[str]:

@@ -29,6 +29,12 @@ _DOWNWARD: Final = {"end-up": "target_name", "downstream-users": "object_name"}
 """Questions, with the column of the answer that names what holds the data."""
 _SHOWN: Final = 5
 _DOMAINS: Final = ("View", "Stream")
+OF_SOURCES_OF_VIEWS: Final = ("page-behind", "page-shows")
+OF_VIEWS_OVER: Final = ("page-shown", "page-views")
+"""Questions of the pages on what is behind a view, and on the views over an object."""
+UNREAD: Final = "No query on record read "
+UNREAD_OVER: Final = "Over the names of what is asked for or of what its data went to, and not in the answer"
+"""How the notes begin on views that no query read since other objects got the names of what they read."""
 _VIEW, _SOURCE = "ah:view", "ah:sourceObject"
 _BY_TURNS: Final = (
     "Objects that had one name by turns, as with a swap and back, count as behind the view over it all the time."
@@ -106,6 +112,20 @@ def views_and_streams(asked: Asked) -> Iterator[str]:
     elif asked.name in _DOWNWARD:
         yield from _downward(asked, period)
     yield from _unknown_streams(asked)
+
+
+def read_by_former_names(asked: Asked) -> Iterator[str]:
+    """Of the pages of a view, an object, and their lineage: notes on views that no query read since other objects got
+    the names of what they read, as the questions on where data came from and went have them.
+    """
+    things = {*asked.asked_objects}
+    if asked.name in OF_SOURCES_OF_VIEWS:
+        period = _Period(asked.until, asked.until)
+        for thing in sorted(things):
+            yield from _unread_since(asked, thing, _reached(asked.graph, {thing}, _VIEW, period).certain)
+    else:
+        column = asked.answer.columns.index("object_iri")
+        yield from _not_read_since(asked, things, {row[column] or "" for row in asked.answer.rows})
 
 
 def over(graph: Lookups, thing: str, since: datetime | None = None) -> dict[str, bool]:
@@ -206,7 +226,7 @@ def _unread_since(asked: Asked, view: str, sources: Collection[str]) -> Iterator
     texts = [f"{one.name} (another object since {one.since})" for one in sorted(anew, key=lambda one: one.name)]
     if texts:
         yield (
-            f"No query on record read {asked.label(view)} since other objects got the names of what it reads: "
+            f"{UNREAD}{asked.label(view)} since other objects got the names of what it reads: "
             f"{first_of(texts, _SHOWN)}. The answer has the former ones alone. Ask for these names with the same time."
         )
 
@@ -327,8 +347,8 @@ def _not_read_since(asked: Asked, things: Collection[str], answered: Collection[
                 found.add(f"{asked.label(view)} (over {anew.name}, another object since {anew.since})")
     if found:
         yield (
-            "Over the names of what is asked for or of what its data went to, and not in the answer, since no query on "
-            f"record read them after other objects got these names: {first_of(sorted(found), _SHOWN)}."
+            f"{UNREAD_OVER}, since no query on record read them after other objects got these names: "
+            f"{first_of(sorted(found), _SHOWN)}."
         )
 
 

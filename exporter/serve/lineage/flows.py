@@ -23,12 +23,13 @@ from exporter.ask.notes.incomplete import LACKS
 from exporter.ask.notes.left_out import ADDED_UP
 from exporter.ask.notes.places import SAME_PLACE
 from exporter.ask.notes.untold_writes import NEITHER
+from exporter.ask.notes.views import UNREAD, UNREAD_OVER
 from exporter.serve.site import MOST_ROWS, VIEW_KINDS, Params, Site, SiteObject
 
 MOST: Final = 200_000
 """The most versions that are read; far more than a picture can show."""
 _MOST_NEIGHBOURS: Final = 100_000
-_NOTES: Final = (UNLISTED, INFERRED, NO_STEP, NOT_SAID, FORMER_COLUMNS)
+_NOTES: Final = (UNLISTED, INFERRED, NO_STEP, NOT_SAID, FORMER_COLUMNS, UNREAD, UNREAD_OVER)
 _MAY_LACK: Final = (WITH_AND_WITHOUT_ID, SAME_PLACE, NOT_BY_COLUMN, NEITHER, LACKS, ADDED_UP)
 """Parts of the notes on answers that are about the lineage, too: what was done, and what may be missing."""
 Direction = Literal["up", "down"]
@@ -310,6 +311,9 @@ def read_lineage(  # noqa: PLR0913, PLR0917 - what the page can be asked for
         result.ends["down"] = downwards.result()
     if at is None:
         result.rows_of("page-names", {"object": thing.iri})
+    of_focus = {"object": thing.iri, **({"at": at} if at is not None else {})}
+    for question in ("page-shows", "page-shown") if thing.kind.upper() in VIEW_KINDS else ("page-shown",):
+        result.rows_of(question, of_focus)
     if thing.kind.upper() in VIEW_KINDS and not result.neighbours("up", result.focus):
         result.notes.append(NOT_SHOWN_OF_COLUMN if result.focus.column else NOT_SHOWN)
     return result

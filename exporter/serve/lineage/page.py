@@ -7,7 +7,7 @@ from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
-from functools import lru_cache, partial, wraps
+from functools import cached_property, lru_cache, partial, wraps
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -38,10 +38,21 @@ from exporter.serve.lineage.flows import (
     edge,
     read_lineage,
 )
-from exporter.serve.lineage.picture import MOST_BOXES, Group, Opened, Picture, PictureNode, Spot, folded, picture
+from exporter.serve.lineage.picture import (
+    MOST_BEYOND,
+    MOST_BOXES,
+    Group,
+    Opened,
+    Picture,
+    PictureNode,
+    Spot,
+    Unseen,
+    picture,
+    unseen,
+)
 from exporter.serve.objects import unknown
 from exporter.serve.protocol import url_parameters
-from exporter.serve.site import MOST_ROWS, VIEW_KINDS, Site, SiteObject
+from exporter.serve.site import GRANTEE_KINDS, MOST_ROWS, NO_DATA, VIEW_KINDS, Site, SiteObject
 from exporter.serve.summary import past_of
 from exporter.serve.tables import Cell, Table, download, table, time, users
 from exporter.system.terminal import counted
@@ -103,7 +114,23 @@ class _PicturePage:
         notes += dict.fromkeys(self.lineage.may_lack)
         if len(self.picture.spots) >= MOST_BOXES:
             notes.append(f"The picture ends at {MOST_BOXES} boxes. Fewer steps, or one column, show less.")
+        if self._unseen.beyond or not self._unseen.is_whole:
+            notes.append(self._no_box())
         return notes
+
+    @cached_property
+    def _unseen(self) -> Unseen:
+        return unseen(self.lineage, self.picture, self.address.opened, self.address.steps)
+
+    def _no_box(self) -> str:
+        """The note on what is behind closed groups and boxes, though it is within the steps."""
+        more = f"{counted(self._unseen.beyond, 'more object is', 'more objects are')} within these steps"
+        how = '"Show them", in the table of boxes, opens a group; + opens a box.'
+        of_tables = "The table of lines and the CSV " + (
+            "have them." if self._unseen.is_whole else f"go on from the first {MOST_BEYOND:,} places alone."
+        )
+        least = "" if self._unseen.is_whole else "At least "
+        return f"{least}{more}, behind groups and boxes that are closed. {how} {of_tables}"
 
     def boxes(self) -> Table:
         rows = [self._box(node) for node in sorted(self.picture.spots.values(), key=lambda node: node.layer)]
@@ -126,10 +153,11 @@ class _PicturePage:
         return [Cell(where), name, Cell(kind), step]
 
     def flows(self) -> list[tuple[LineageNode, LineageNode, Flow, str]]:
-        """Each edge between places, also of a group, with the address that lists its queries."""
+        """Each edge between places, also behind closed groups and boxes, with the address that lists its queries."""
+        behind = {(line.source, line.target): line for line in self._unseen.lines}
         return [
             (line.source, line.target, line.flow, moves_href(edge, self.address, self.site))
-            for line in (*self.picture.lines.values(), *folded(self.lineage, self.picture))
+            for line in {**self.picture.lines, **behind}.values()
             if line.flow and isinstance(line.source, LineageNode) and isinstance(line.target, LineageNode)
             if (edge := edge_of(line))
         ]
@@ -154,6 +182,9 @@ class _PicturePage:
 
     def _no_line(self) -> str:
         """The text of a picture without lines. It names the limits of time, since without them there may be lines."""
+        kind = self.lineage.labels[self.lineage.focus].kind
+        if kind.upper() in GRANTEE_KINDS:
+            return f"{NO_DATA.format(kind.lower())}: the page of the object has what was granted to it."
         sentence, address = self.site.no_row("shows that data came from elsewhere, or went elsewhere"), self.address
         narrowed = [
             *([f"only since {address.since}"] if address.since else []),
@@ -186,7 +217,7 @@ class _PicturePage:
         return title, words, moved
 
     def csv(self) -> Answer:
-        """The edges of the picture, also of its groups, and those between the columns that it shows."""
+        """The edges of the picture, also behind closed groups and boxes, and those between the columns it shows."""
         labels = self.lineage.labels
         edges = [(source, target, flow) for source, target, flow, _ in self.flows()]
         edges += [(*ends, flow) for ends, flow in self.column_flows.items()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -19,6 +19,8 @@ MOST_AT_ONCE: Final = 40
 """With how many boxes in one direction no step but the first is opened by itself."""
 MOST_BOXES: Final = 400
 """The most boxes of a picture."""
+MOST_BEYOND: Final = 1_000
+"""The most places without a box whose neighbours are read, for the tables."""
 
 
 class Opened(NamedTuple):
@@ -165,14 +167,72 @@ def _shown(
             yield Group(direction, place, name, rest=True), len(members) - MOST_OF_GROUP
 
 
-def folded(lineage: Lineage, picture: Picture) -> Iterator[PictureEdge]:
-    """The edges that the picture draws to a group: those to its members that have no box of their own."""
-    for group in picture.spots:
-        if isinstance(group, Group):
-            nodes = lineage.neighbours(group.direction, group.of)
-            for node in sorted(nodes, key=lambda node: (lineage.labels[node].name, node)):
-                if node not in picture.spots and schema(lineage.labels[node].name) == group.schema:
-                    yield PictureEdge(*edge(group.direction, group.of, node), nodes[node], group.direction)
+@dataclass(frozen=True)
+class Unseen:
+    """What belongs to a lineage within the steps of its picture, and has no box in it. ``lines``: the edges to the
+    members of groups, and those beyond them and beyond boxes that were not opened by themselves; ``beyond``: how many
+    places these lead to, besides the members; ``is_whole``: false if there are more, which were not read.
+    """
+
+    lines: list[PictureEdge]
+    beyond: int
+    is_whole: bool
+
+
+def unseen(lineage: Lineage, picture: Picture, opened: AbstractSet[Opened], steps: int) -> Unseen:
+    """What a picture of this lineage has no box for. What the user closed is left out: that is what they asked for."""
+    lines: list[PictureEdge] = []
+    beyond, read, is_whole = set[LineageNode](), 0, True
+    for direction in DIRECTIONS:
+        levels = _not_opened(picture, opened, direction)
+        members = dict[LineageNode, None]()
+        for group in picture.spots:
+            if isinstance(group, Group) and group.direction == direction:
+                nodes = _folded(lineage, picture, group)
+                lines += (PictureEdge(*edge(direction, group.of, node), flow, direction) for node, flow in nodes)
+                levels[abs(picture.spots[group].layer)] += [node for node, _ in nodes if node not in members]
+                members |= dict.fromkeys(node for node, _ in nodes)
+        reached = {*picture.spots, *members}
+        for depth in range(1, steps):
+            level = levels[depth][: MOST_BEYOND - read]
+            is_whole &= len(level) == len(levels[depth])
+            read += len(level)
+            lineage.load(direction, level)
+            for place in level:
+                for node, flow in _by_name(lineage, lineage.neighbours(direction, place)):
+                    lines.append(PictureEdge(*edge(direction, place, node), flow, direction))
+                    if node not in reached:
+                        reached.add(node)
+                        beyond.add(node)
+                        levels[depth + 1].append(node)
+    return Unseen(lines, len(beyond), is_whole)
+
+
+def _not_opened(
+    picture: Picture, opened: AbstractSet[Opened], direction: Direction
+) -> defaultdict[int, list[LineageNode]]:
+    """The boxes with neighbours that are not shown, by their steps from the focus, but for those that the user
+    closed.
+    """
+    levels: defaultdict[int, list[LineageNode]] = defaultdict(list)
+    for spot, node in picture.spots.items():
+        is_closed = node.hidden and node.direction == direction and not node.is_open
+        if is_closed and isinstance(spot, LineageNode) and Opened(direction, spot) not in opened:
+            levels[abs(node.layer)].append(spot)
+    return levels
+
+
+def _folded(lineage: Lineage, picture: Picture, group: Group) -> list[tuple[LineageNode, Flow]]:
+    """The members of a group that have no box of their own."""
+    return [
+        (node, flow)
+        for node, flow in _by_name(lineage, lineage.neighbours(group.direction, group.of))
+        if node not in picture.spots and schema(lineage.labels[node].name) == group.schema
+    ]
+
+
+def _by_name(lineage: Lineage, nodes: Mapping[LineageNode, Flow]) -> list[tuple[LineageNode, Flow]]:
+    return sorted(nodes.items(), key=lambda item: (lineage.labels[item[0]].name, item[0]))
 
 
 def schema(name: str) -> str:
