@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from exporter.ask.triples import LATE, MOMENT, Triples, in_utc
 from exporter.graph.terms import DOMAIN_CLASSES, KIND_CLASSES
 from exporter.model.effects import CREATES
-from exporter.model.identifiers import match_name
+from exporter.model.identifiers import match_name, unquoted
 from exporter.model.other_accounts import AT, account_in, is_unnamed
 
 if TYPE_CHECKING:
@@ -149,6 +149,15 @@ class Lookups(Triples):
         if matched not in self._of_name:
             self._of_name[matched] = self._in_order(self.with_text("ah:matchName", matched))
         return [*self._of_name[matched]]
+
+    def meant(self, name: str) -> list[NameHolder]:
+        """What a name in a question means: every object that had it. The stages of users go by the rule for users: a
+        name without quotes means those of all users of that name, in any letter case.
+        """
+        stages = [] if name.startswith('"') else self.of_class("ah:UserStage")
+        of_users = (holder for stage in stages for holder in self.names_of(stage))
+        others = [one for one in of_users if match_name(unquoted(one.name)) == match_name(name) != one.key[1]]
+        return [*self.holders(name), *sorted(others, key=lambda holder: holder.order)]
 
     def names_of(self, iri: str) -> list[NameHolder]:
         """All names that an object had, ordered by when it got them."""

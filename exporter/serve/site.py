@@ -300,11 +300,14 @@ class Site:
 
     def by_name(self, name: str) -> tuple[SiteObject | None, Answer]:
         """The object that has a name or had it last, or the location with this URL, None where there is none; and the
-        rows of the others that had it. An object of the account whose rows name it comes before those of others, a
-        table before its own stage.
+        rows of the others that had it. The stage of a user comes before those of users that differ in letter case, an
+        object of the account whose rows name it before those of others, a table before its own stage.
         """
         answer = self.ask("page-named", {"object_name": name, "location": name})
-        rows = sorted(answer.rows, key=lambda row: (bool(self.other_account(str(row[0]))), row[1] == TABLE_STAGE))
+        rows = sorted(
+            answer.rows,
+            key=lambda row: (not _has(name, row[3]), bool(self.other_account(str(row[0]))), row[1] == TABLE_STAGE),
+        )
         answer = replace(answer, rows=rows)
         iris = [str(row[0]) for row in answer.rows]
         if not iris:
@@ -331,6 +334,7 @@ class Site:
             iri = row["object_iri"] or ""
             is_alike = iri == thing.iri or (
                 row["kind"] in _kinds_sharing_names(thing)
+                and _has(name, row["known_name"])
                 and self.other_account(iri) == self.other_account(thing.iri)
                 and self._account_of_rows(iri) == self._account_of_rows(thing.iri)
             )
@@ -366,7 +370,8 @@ class Site:
         """The other objects that had one of the names of an object: those of its kind, tables and views together."""
         names = sorted({row["name"] or "" for row in self.rows("page-names", {"object": thing.iri})} - {""})
         answer = self.ask("page-named", {"object_name": names or [""]})
-        others = [row for row in answer.rows if row[0] != thing.iri and row[1] in _kinds_sharing_names(thing)]
+        alike = (row for row in answer.rows if row[1] in _kinds_sharing_names(thing))
+        others = [row for row in alike if row[0] != thing.iri and any(_has(name, row[3]) for name in names)]
         return self.with_accounts(Answer(answer.columns, others))
 
     def holders(self, names: Iterable[str]) -> Mapping[str, list[str]]:
@@ -413,6 +418,11 @@ class Site:
         with suppress(ExporterError, OSError):
             return stores.key(self.graph) != self._key
         return True
+
+
+def _has(name: str, known_name: str | None) -> bool:
+    """Whether an object with a known name has this one: a user's stage is also found in another letter case."""
+    return match_name(known_name or "") == match_name(name)
 
 
 def _kinds_sharing_names(thing: SiteObject) -> AbstractSet[str]:
