@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 from exporter.ask import stores
-from exporter.ask.answers import Answer
+from exporter.ask.answers import Answer, with_rows
 from exporter.ask.lookups import TABLE_STAGE
 from exporter.ask.notes.left_out import QUERIES_OF_USERS, SINGLE_READS, has_no_single_reads, left_out, settings_of
 from exporter.ask.parameters import instant
@@ -360,6 +360,20 @@ class Site:
         spelling = name[1:-1].replace('""', '"') if name[:1] == name[-1:] == '"' else None
         same_name = [one for one in columns if (one == spelling if spelling else one.upper() == name.upper())]
         return next(iter(same_name), None), rows
+
+    def with_policies(self, thing: SiteObject, columns: Answer, wait: float, until: float = inf) -> Answer:
+        """The columns of an object (``page-columns``) with the policies that cover them, also through tags. Raises
+        TimeoutError as :meth:`ask_in_background`.
+        """
+        question = "policy-coverage"
+        given = self.params_for(question, PageSubject(thing))
+        if given is None or not columns.rows:
+            return columns
+        by_iri = {name: value for name, value in given.items() if name != "object_name"}  # others may have the name
+        covered = self.ask_in_background(question, by_iri, wait, until=until, things=[thing.iri])
+        policies = {row["column_name"]: row["policies"] for row in covered.dicts()}
+        rows = ({**row, "policies": policies.get(row["column_name"]) or row["policies"]} for row in columns.dicts())
+        return with_rows(columns, rows)
 
     def short_queries(self, iris: Sequence[str]) -> list[str]:
         """What the reader of a hybrid table has to know of its short queries."""
