@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
@@ -154,10 +156,17 @@ class Lookups(Triples):
         """What a name in a question means: every object that had it. The stages of users go by the rule for users: a
         name without quotes means those of all users of that name, in any letter case.
         """
-        stages = [] if name.startswith('"') else self.of_class("ah:UserStage")
-        of_users = (holder for stage in stages for holder in self.names_of(stage))
-        others = [one for one in of_users if match_name(unquoted(one.name)) == match_name(name) != one.key[1]]
+        stages = () if name.startswith('"') else self._stages_of_users.get(match_name(name), ())
+        others = [holder for stage in stages for holder in self.names_of(stage) if holder.key[1] != match_name(name)]
         return [*self.holders(name), *sorted(others, key=lambda holder: holder.order)]
+
+    @cached_property
+    def _stages_of_users(self) -> dict[str, list[str]]:
+        """The stages of users by their users' names, as names of users are compared."""
+        found = defaultdict[str, list[str]](list)
+        for stage in self.of_class("ah:UserStage"):
+            found[match_name(unquoted(self.label(stage)))].append(stage)
+        return found
 
     def names_of(self, iri: str) -> list[NameHolder]:
         """All names that an object had, ordered by when it got them."""
