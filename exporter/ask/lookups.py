@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 from exporter.ask.triples import LATE, MOMENT, Triples, in_utc
 from exporter.graph.terms import DOMAIN_CLASSES, KIND_CLASSES
 from exporter.model.effects import CREATES
-from exporter.model.identifiers import match_name
+from exporter.model.identifiers import match_name, unquoted
 from exporter.model.other_accounts import AT, account_in, is_unnamed
 
 if TYPE_CHECKING:
@@ -149,6 +151,22 @@ class Lookups(Triples):
         if matched not in self._of_name:
             self._of_name[matched] = self._in_order(self.with_text("ah:matchName", matched))
         return [*self._of_name[matched]]
+
+    def meant(self, name: str) -> list[NameHolder]:
+        """What a name in a question means: every object that had it. The stages of users go by the rule for users: a
+        name without quotes means those of all users of that name, in any letter case.
+        """
+        stages = () if name.startswith('"') else self._stages_of_users.get(match_name(name), ())
+        others = [holder for stage in stages for holder in self.names_of(stage) if holder.key[1] != match_name(name)]
+        return [*self.holders(name), *sorted(others, key=lambda holder: holder.order)]
+
+    @cached_property
+    def _stages_of_users(self) -> dict[str, list[str]]:
+        """The stages of users by their users' names, as names of users are compared."""
+        found = defaultdict[str, list[str]](list)
+        for stage in self.of_class("ah:UserStage"):
+            found[match_name(unquoted(self.label(stage)))].append(stage)
+        return found
 
     def names_of(self, iri: str) -> list[NameHolder]:
         """All names that an object had, ordered by when it got them."""

@@ -97,7 +97,7 @@ class ResolvedParameters:
 
 def look_up(graph: Lookups, parameters: Sequence[Parameter], params: ParameterValues) -> ResolvedParameters:
     """Looks up the values of all parameters; raises UsageError where a name or id is ambiguous."""
-    resolved = ResolvedParameters({name: values_of(params, name) for name in params})
+    resolved = ResolvedParameters({name: [*values_of(params, name)] for name in params})
     given = {parameter.kind: resolved.params[parameter.name] for parameter in parameters if parameter.name in params}
     kinds = {kind: graph.every("ah:domain") for kind in given.get("domain", ()) if not graph.has_kind(kind)}
     resolved.notes += [
@@ -186,6 +186,7 @@ def _look_up_objects(
     for name, meant in by_name.items():
         named = [holder for holder in meant if holder.since]  # no location
         resolved.notes += _renamed(graph, name, named, resolved.params, domain) if named else ()
+    given["object"][:] = list(dict.fromkeys(each for name, meant in by_name.items() for each in _exactly(name, meant)))
     holders = [holder for name_holders in by_name.values() for holder in name_holders]
     locations = [holder for holder in holders if not holder.since]
     if len(locations) == len(by_name) == 1:
@@ -199,7 +200,7 @@ def _of_name(
     graph: Lookups, name: str, kinds: list[str], idents: list[str], resolved: ResolvedParameters
 ) -> list[NameHolder]:
     location = graph.location(name)
-    holders = graph.holders(name) or ([location] if location else [])
+    holders = graph.meant(name) or ([location] if location else [])
     if not holders:
         names = graph.every("ah:nameText") | graph.every("ah:locationUrl")
         resolved.notes.append(_none("object", name, names))
@@ -224,6 +225,12 @@ def _of_name(
             if stage.domain == TABLE_STAGE and stage.account == holder.account
         ]
     return matching
+
+
+def _exactly(name: str, meant: Sequence[NameHolder]) -> list[str]:
+    """The name as it was given, and the names of the stages of users that it means in another letter case."""
+    others = [holder.name for holder in meant if holder.since and holder.key[1] != match_name(name)]
+    return others if others and len(others) == len(meant) else [name, *others]
 
 
 def _of_kinds(graph: Lookups, holders: Iterable[NameHolder], kinds: list[str]) -> list[NameHolder]:

@@ -16,9 +16,9 @@ from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 from exporter.ask.answers import Answer, Row, listed, with_rows
 from exporter.ask.notes.left_out import is_of_graph
 from exporter.ask.shipped import Question, comment_of
-from exporter.errors import UsageError
+from exporter.errors import ExporterError, UsageError
 from exporter.graph.terms import short
-from exporter.mcp.graph import Json, OpenGraph, cell
+from exporter.mcp.graph import SECONDS, Json, OpenGraph, cell
 from exporter.mcp.resources import model
 from exporter.mcp.tool import (
     OF_PARTS,
@@ -80,6 +80,13 @@ _ABSENT: Final[Mapping[str, str]] = {
 """Part -> what no row does if it is empty: an assistant could take its absence for an answer."""
 _GRANTED: Final = {"granted_to_it": GRANTED, "changes": _ABSENT["changes"]}
 """The same of a share or role, which has no data of its own."""
+_NOT_FOUND: Final = (
+    "No name of an object, column, user or software agent on record contains this text, and nothing has it as its id."
+)
+_SET_ALONE: Final = (
+    "The columns are shown with the policies that are set on them alone: it took too long to look for those through "
+    "tags. The tool policy-coverage has them."
+)
 _BEHIND: Final = "shows what is behind it: its data may come from anywhere"
 _OF_QUERY: Final[Mapping[str, str]] = {
     "facts": "page-query",
@@ -174,7 +181,7 @@ def _answer_about(graph: OpenGraph, arguments: Arguments) -> Json:
 def _answer_search(graph: OpenGraph, arguments: Arguments) -> Json:
     searched = arguments.needed("text")
     answer = graph.site.ask("page-search", {"text": searched}, arguments.most)
-    notes = [] if answer.rows else ["No name or id on record contains this text."]
+    notes = [] if answer.rows else [_NOT_FOUND]
     return table_answer(graph, graph.site.with_accounts(answer), notes, arguments)
 
 
@@ -188,7 +195,7 @@ def _answer_object(graph: OpenGraph, arguments: Arguments) -> Json:
     notes = [*graph.site.short_queries([thing.iri]), *([OTHERS] if others.rows else [])]
     questions = {**_OF_OBJECT, **(_OF_GRANTEE if is_grantee or arguments.text("part") in _OF_GRANTEE else {})}
     parts = _asking(graph, arguments, questions, object=thing.iri)
-    parts["columns"] = partial(_readable_lists, parts["columns"])
+    parts["columns"] = partial(_columns, graph, thing, parts["columns"])
     parts |= {name: partial(ask, graph.site, PageSubject(thing)) for name, ask in _OF_PERIODS.items()}
     answer = _answer_parts(graph, arguments, parts, absent, notes)
     if others.rows:
@@ -196,9 +203,15 @@ def _answer_object(graph: OpenGraph, arguments: Arguments) -> Json:
     return {"object": object_json(thing), **answer}
 
 
-def _readable_lists(ask: Callable[[], Answer]) -> Answer:
-    """The columns of an object, with an empty line between two tags or policies: line ends in a value are escapes."""
+def _columns(graph: OpenGraph, thing: SiteObject, ask: Callable[[], Answer]) -> Answer:
+    """The columns of an object, also with the policies that cover them through tags, and with an empty line between two
+    tags or policies: line ends in a value are escapes.
+    """
     answer = ask()
+    try:
+        answer = graph.site.with_policies(thing, answer, SECONDS)
+    except (ExporterError, TimeoutError):
+        answer = replace(answer, notes=[*answer.notes, _SET_ALONE])
     lists = ("tags", "policies")
     return with_rows(
         answer,
@@ -288,8 +301,8 @@ LOOKUPS: Final = (
     Tool(
         "search",
         "Search",
-        "Which names of objects, columns and users contain a text, and what has the text as its id? Begin here if you "
-        "do not know the exact name.",
+        "Which names of objects, columns, users and software agents contain a text, and what has the text as its id? "
+        "Begin here if you do not know the exact name.",
         {"text": text("A part of a name, in any letter case, or a whole id."), **paging()},
         ("text",), OF_ROWS, _answer_search,
     ),

@@ -56,7 +56,8 @@ _KINDS: Final = {
     **dict.fromkeys(FUNCTIONS, "function"),
     **{domain: kind for kind, domain in DOMAINS_OF_TAKEN.items()},
 }
-_STAGES: Final = {"table": "table-stage", "user": "user-stage"}
+USER_STAGE: Final = "user-stage"
+_STAGES: Final = {"table": "table-stage", "user": USER_STAGE}
 _OF_OTHERS: Final = frozenset({*_KINDS.values(), *_STAGES.values(), UNKNOWN_KIND})
 """Kinds that no other domain may get, because ids are unique only within a domain."""
 
@@ -73,7 +74,7 @@ _OTHER_KINDS: Final = frozenset(
 _OTHER_FAMILIES: Final = ("policy", "role", "integration", "function", "procedure")
 """Last words of kinds that hold no data: ``masking-policy``, ``database-role``, ``storage-integration``."""
 DATA_KINDS: Final = (
-    *("table", "view", "stage", "table-stage", "user-stage", "stream", "location"),
+    *("table", "view", "stage", "table-stage", USER_STAGE, "stream", "location"),
     *("semantic-view", "model", "dataset", "cortex-search-service", "git-repository"),
 )
 """The kinds that were known to hold or show data when this version was made; a kind that is in neither list does, too
@@ -172,8 +173,19 @@ def uncut(text: str | None) -> str | None:
 
 
 def id_as_name(text: str | None) -> str | None:
-    """The id if it is not a number: for a user stage it is the user's name. Otherwise None."""
+    """The id if it is not a number. Otherwise None."""
     return None if text is None or _is_no_id(text) else known_name(text)
+
+
+def name_of_user_stage(name: str | None, ident: str | None) -> str | None:
+    """The name of the stage of a user, as an identifier: rows have the user's name as its name and as its id, exactly
+    as Snowflake stores it, so dots and small letters in it count (view, "objectId" and "objectName").
+
+    >>> name_of_user_stage("JSMITH", None), name_of_user_stage(None, "jane.doe@example.com")
+    ('JSMITH', '"jane.doe@example.com"')
+    """
+    user = name if name is not None or is_no_id(ident) else ident
+    return None if user is None else stored_as(user)
 
 
 def known_name(text: str | None) -> str | None:

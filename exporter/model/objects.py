@@ -36,10 +36,12 @@ from exporter.input.row import (
 )
 from exporter.model.facts import Column, ObjectReference
 from exporter.model.identifiers import (
+    USER_STAGE,
     canonical_name,
     id_as_name,
     kind_of,
     known_name,
+    name_of_user_stage,
     normal_domain,
     object_key,
     parts_of,
@@ -113,6 +115,10 @@ def reference_of(  # noqa: PLR0913, PLR0917 - an object's fields, together the k
     own_name, arguments = known_text(name), known_text(signature)
     own_location, own_stage = known_text(location), known_text(stage_kind)
     kind, number = kind_of(normal, own_stage, own_location), usable_id(ident)
+    if normal == "STAGE" and own_stage is None and id_as_name(ident):
+        kind = USER_STAGE  # as the source of a column, which has no stageKind; other stages have numbers
+    if kind == USER_STAGE:
+        number, own_name = None, name_of_user_stage(own_name, ident)  # a user's name can be digits
     of_id = None if normal is None else id_as_name(ident)  # an id alone, without a kind, names nothing
     key = object_key(kind, number, own_name or of_id, arguments, own_location)
     if key is None:
@@ -252,7 +258,7 @@ def unique_by_key(
 
 
 _OF_ACCOUNTS: Final = frozenset(
-    ("account-object", "database", "listing", "location", "role", "share", "user-object", "user-stage", "warehouse")
+    ("account-object", "database", "listing", "location", "role", "share", "user-object", USER_STAGE, "warehouse")
 )
 """Kinds of objects that are not in a schema, even if their names have several parts."""
 _OF_DATABASES: Final = ("schema", "database-role")

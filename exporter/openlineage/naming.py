@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import orjson
 from msgspec import Struct
 
-from exporter.model.identifiers import location_of, unquoted
+from exporter.model.identifiers import USER_STAGE, location_of, unquoted
 from exporter.model.other_accounts import account_in
 
 if TYPE_CHECKING:
@@ -51,12 +51,20 @@ _is_plain_verb: Final = re.compile(r"[a-z_]{1,30}").fullmatch
 _is_plain_subject: Final = re.compile(r"[A-Za-z_][\w$. ]{,79}(?:\([\w$ ,]{,80}\))?", re.ASCII).fullmatch
 _escape: Final = re.compile(rb"\\(?:u00[01][0-9a-f]|.)")
 
-parts: Final = re.compile(r'"(?:[^"]|"")+"|[^."]+').findall
-"""Finds the identifiers of a canonical name, with their quotes."""
+_parts: Final = re.compile(r'"(?:[^"]|"")+"|[^."]+').findall
+
+
+def parts(name: str) -> list[str]:
+    """The identifiers of a canonical name or of a dataset's, with their quotes. The stage of a user is one, with ``~``.
+
+    >>> parts('DB."a.b"'), parts("~jane.doe@example.com")
+    (['DB', '"a.b"'], ['~jane.doe@example.com'])
+    """
+    return [name] if name.startswith("~") else _parts(name)
 
 
 def plain_parts(name: str) -> list[str]:
-    """The parts of a canonical name without quotes."""
+    """The parts of such a name without quotes."""
     return [unquoted(part) for part in parts(name)]
 
 
@@ -79,7 +87,7 @@ def dataset_name(
     """
     own = account_namespace(_owner(account, thing))
     if canonical is not None:
-        namespace, name = own, object_label(thing.kind, letter_case(canonical, settings))
+        namespace, name = own, object_label(thing.kind, canonical, settings)
     elif (location := location_of(thing.key)) is not None:
         namespace, name = external_dataset(location, own)
     else:
@@ -96,12 +104,14 @@ def _owner(account: str, thing: ObjectReference) -> str:
     return f"{account.partition('-')[0]}-{thing.account.upper()}"
 
 
-def object_label(kind: str, name: str) -> str:
-    """An object's name in its account. The stage of a table gets ``%`` and that of a user ``~`` in front (Snowflake's
-    own signs); without the sign it would have the name of the table.
+def object_label(kind: str, canonical: str, settings: OpenLineageSettings) -> str:
+    """An object's name in its account. The stage of a table gets ``%`` in front and that of a user ``~`` (Snowflake's
+    own signs); without the sign it would have the name of the table. A user's name stays exactly as it is: other users
+    differ from it in letter case alone.
     """
-    if kind == "user-stage":
-        return f"~{name}"
+    if kind == USER_STAGE:
+        return f"~{unquoted(canonical)}"
+    name = letter_case(canonical, settings)
     return _last_part.sub(lambda part: f"%{part[0]}", name) if kind == "table-stage" else name
 
 

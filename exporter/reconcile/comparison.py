@@ -245,10 +245,7 @@ class _Classifier:
         ]
         certain = [entry for entry in evidence if entry.is_certain]
         if certain:
-            first, last = min(entry.first for entry in certain), max(entry.last for entry in certain)
-            ident = min(certain, key=lambda entry: entry.first).ident
-            edge.verdict, edge.by = VERIFIED, _BEHIND
-            edge.runs = [Run(first, "", ident, 1)] + ([Run(last, "", None, 0)] if last != first else [])
+            edge.verdict, edge.by, edge.runs = VERIFIED, _BEHIND, _runs_of_view(certain)
             return None
         if evidence:
             return "view", f"queries read the view {target.name} and more, so {source.name} may be behind it or not"
@@ -258,6 +255,12 @@ class _Classifier:
             "view",
             f"{target.name} is a view: it has no rows of its own, and only reads show what is behind it{shows}",
         )
+
+
+def _runs_of_view(evidence: Collection[ViewEvidence]) -> list[Run]:
+    """The first query that showed what is behind a view, and the time of the last one, which the graph has alone."""
+    first, last = min(evidence, key=lambda entry: entry.first), max(entry.last for entry in evidence)
+    return [Run(first.first, "", first.ident, 1), *([Run(last, "", None, 0)] if last != first.first else [])]
 
 
 def _queries(number: int) -> str:
@@ -313,7 +316,7 @@ class _Undeclared:
         lines, resolver = [(self._line_of.get(one), one) for one in (iri, into)], self._declared.resolver
         declared = [(line, line.members if by == _BEHIND else [one]) for line, one in lines if line]
         found = sorted(run for run in runs if all(resolver.is_meant(*each, run.time) for each in declared))
-        if not found:
+        if not any(run.calls for run in found):  # or the time of a view's last query alone
             self._not_listed.add(pair)
             self._moved.update(move for line, _ in declared for move in resolver.moves(line)[-1:])
             return
@@ -421,7 +424,7 @@ class _Undeclared:
 
     def _add_behind(self, evidence: ViewEvidence, root: str) -> None:
         pair = evidence.iri, evidence.column or "", root, evidence.view_column or ""
-        self._add(pair, _BEHIND, [Run(evidence.first, "", evidence.ident, 1)])
+        self._add(pair, _BEHIND, _runs_of_view([evidence]))
 
 
 def _is_elsewhere(resolution: Resolution) -> bool:

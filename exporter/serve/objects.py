@@ -329,7 +329,6 @@ def _columns(site: Site, shown: PageSubject, until: float) -> Answer:
     """
     thing = shown.thing
     answer = site.ask("page-columns", {"object": thing.iri})
-    params = site.params_for("policy-coverage", PageSubject(thing))
     if shown.name:
         every = {row["column_name"] or "" for row in site.rows("page-column-names", {"object": shown.iris}, shown.most)}
         lost = sorted(every - {row["column_name"] for row in answer.dicts()})
@@ -343,12 +342,7 @@ def _columns(site: Site, shown: PageSubject, until: float) -> Answer:
     hidden = {"renamed_to"} if any(row["dropped"] for row in answer.dicts()) else {"renamed_to", "dropped"}
     columns = tuple(column for column in answer.columns if column not in hidden)
     answer = with_rows(replace(answer, columns=columns, notes=[*answer.notes, *notes]), answer.dicts())
-    if params is None:
-        return answer
-    covered = _in_background(site, PageSubject(thing), "policy-coverage", params, until)
-    policies = {row["column_name"]: row["policies"] for row in covered.dicts()}
-    rows = [{**row, "policies": policies.get(row["column_name"]) or row["policies"]} for row in answer.dicts()]
-    return with_rows(answer, rows)
+    return site.with_policies(thing, answer, _WAIT, until)
 
 
 def _answered(site: Site, shown: PageSubject, asked: Sequence[PendingPart], alone: str) -> tuple[list[Part], list[str]]:

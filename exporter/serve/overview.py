@@ -220,7 +220,7 @@ def _by_kind(site: Site, answer: Answer) -> Iterator[tuple[str, Table]]:
     rows = answer.dicts()
     names: dict[tuple[str | None, ...], list[str]] = defaultdict(list)
     for row in rows:
-        if row["kind"] not in ("Column", "User", "Query", "SQL"):
+        if row["kind"] not in ("Column", "User", "Software Agent", "Query", "SQL"):
             name, found = row["object_name"], row["found"]
             names[name or found, row["object_iri"], row["kind"]] += [found] if found and found != name else []
     objects: dict[str, list[tuple[str | None, ...]]] = {"Objects": [], "Tags": [], "Policies": []}
@@ -234,6 +234,7 @@ def _by_kind(site: Site, answer: Answer) -> Iterator[tuple[str, Table]]:
     for title, kind, *columns in (
         ("Columns", "Column", "column_name", "object_name", "object_iri"),
         ("Users", "User", "user_name"),
+        ("Software agents", "Software Agent", "software_agent", "found"),
         ("Queries", "Query", "query_id"),
         ("SQL", "SQL", "query_id", "found"),
     ):
@@ -242,7 +243,9 @@ def _by_kind(site: Site, answer: Answer) -> Iterator[tuple[str, Table]]:
 
 
 def _nearest_names(site: Site, text: str) -> list[str]:
-    """The names of objects, columns and users that are most similar to a text, of objects also by their last part."""
+    """The names of objects, columns, users and software agents that are most similar to a text, of objects also by
+    their last part.
+    """
     names = [row["name"] or "" for row in site.rows("page-known", most=_MOST_NAMES)]
     return nearest(text, dict.fromkeys([*names, *(name_parts(name)[-1] for name in names)]))
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 from exporter.ask import stores
-from exporter.ask.answers import Answer
+from exporter.ask.answers import Answer, with_rows
 from exporter.ask.lookups import TABLE_STAGE
 from exporter.ask.notes.left_out import QUERIES_OF_USERS, SINGLE_READS, has_no_single_reads, left_out, settings_of
 from exporter.ask.parameters import instant
@@ -306,11 +306,14 @@ class Site:
 
     def by_name(self, name: str) -> tuple[SiteObject | None, Answer]:
         """The object that has a name or had it last, or the location with this URL, None where there is none; and the
-        rows of the others that had it. An object of the account whose rows name it comes before those of others, a
-        table before its own stage.
+        rows of the others that had it. The stage of a user comes before those of users that differ in letter case, an
+        object of the account whose rows name it before those of others, a table before its own stage.
         """
         answer = self.ask("page-named", {"object_name": name, "location": name})
-        rows = sorted(answer.rows, key=lambda row: (bool(self.other_account(str(row[0]))), row[1] == TABLE_STAGE))
+        rows = sorted(
+            answer.rows,
+            key=lambda row: (not _has(name, row[3]), bool(self.other_account(str(row[0]))), row[1] == TABLE_STAGE),
+        )
         answer = replace(answer, rows=rows)
         iris = [str(row[0]) for row in answer.rows]
         if not iris:
@@ -337,6 +340,7 @@ class Site:
             iri = row["object_iri"] or ""
             is_alike = iri == thing.iri or (
                 row["kind"] in _kinds_sharing_names(thing)
+                and _has(name, row["known_name"])
                 and self.other_account(iri) == self.other_account(thing.iri)
                 and self._account_of_rows(iri) == self._account_of_rows(thing.iri)
             )
@@ -363,6 +367,20 @@ class Site:
         same_name = [one for one in columns if (one == spelling if spelling else one.upper() == name.upper())]
         return next(iter(same_name), None), rows
 
+    def with_policies(self, thing: SiteObject, columns: Answer, wait: float, until: float = inf) -> Answer:
+        """The columns of an object (``page-columns``) with the policies that cover them, also through tags. Raises
+        TimeoutError as :meth:`ask_in_background`.
+        """
+        question = "policy-coverage"
+        given = self.params_for(question, PageSubject(thing))
+        if given is None or not columns.rows:
+            return columns
+        by_iri = {name: value for name, value in given.items() if name != "object_name"}  # others may have the name
+        covered = self.ask_in_background(question, by_iri, wait, until=until, things=[thing.iri])
+        policies = {row["column_name"]: row["policies"] for row in covered.dicts()}
+        rows = ({**row, "policies": policies.get(row["column_name"]) or row["policies"]} for row in columns.dicts())
+        return with_rows(columns, rows)
+
     def short_queries(self, iris: Sequence[str]) -> list[str]:
         """What the reader of a hybrid table has to know of its short queries."""
         rows = self.rows("page-short-queries", {"object": iris})
@@ -372,7 +390,8 @@ class Site:
         """The other objects that had one of the names of an object: those of its kind, tables and views together."""
         names = sorted({row["name"] or "" for row in self.rows("page-names", {"object": thing.iri})} - {""})
         answer = self.ask("page-named", {"object_name": names or [""]})
-        others = [row for row in answer.rows if row[0] != thing.iri and row[1] in _kinds_sharing_names(thing)]
+        alike = (row for row in answer.rows if row[1] in _kinds_sharing_names(thing))
+        others = [row for row in alike if row[0] != thing.iri and any(_has(name, row[3]) for name in names)]
         return self.with_accounts(Answer(answer.columns, others))
 
     def holders(self, names: Iterable[str]) -> Mapping[str, list[str]]:
@@ -419,6 +438,11 @@ class Site:
         with suppress(ExporterError, OSError):
             return stores.key(self.graph) != self._key
         return True
+
+
+def _has(name: str, known_name: str | None) -> bool:
+    """Whether an object with a known name has this one: a user's stage is also found in another letter case."""
+    return match_name(known_name or "") == match_name(name)
 
 
 def _kinds_sharing_names(thing: SiteObject) -> AbstractSet[str]:

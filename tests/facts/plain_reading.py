@@ -89,7 +89,8 @@ def kind(thing: Json) -> str:
         return "location" if said(thing.get("location")) else "object"
     if domain == "STAGE":
         owner = (said(thing.get("stageKind")) or "").lower()
-        return f"{owner}-stage" if owner in ("table", "user") else "stage"
+        is_users = not owner and re.search(r"[^0-9.\-]", said(thing.get("objectId")) or "")
+        return f"{owner}-stage" if owner in ("table", "user") else "user-stage" if is_users else "stage"
     if domain in TABLES:
         return "table"
     return "view" if domain == "MATERIALIZED VIEW" else domain.lower().replace(" ", "-")
@@ -104,6 +105,9 @@ def key(thing: Json) -> str | None:
 
 def _key(thing: Json) -> str | None:
     of_kind, ident = kind(thing), number(thing.get("objectId"))
+    if of_kind == "user-stage":  # both are the user's name, exactly
+        user = said(thing.get("objectName")) or said(thing.get("objectId"))
+        return f"user-stage/name/{segment(_spelt(user, True))}" if user not in (None, "0", "-1") else None
     if ident:
         return f"{of_kind}/{ident}"
     as_name = thing.get("objectId") if re.search(r"[^0-9.\-]", str(thing.get("objectId") or "")) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -219,7 +219,36 @@ def test_a_search_finds_by_a_part_of_a_name_and_by_an_id(month: Asked) -> None:
     found = {(row[0], row[2]) for row in month.rows("search", text="customer_emails")}
     assert ("Table", "SANDBOX.MARIA.CUSTOMER_EMAILS") in found
     assert [row[2] for row in month.rows("search", text="2070")] == ["SANDBOX.MARIA.CUSTOMER_EMAILS"]
-    assert month.notes("search", text="no such thing") == ["No name or id on record contains this text."]
+    (note,) = month.notes("search", text="no such thing")
+    assert note.startswith("No name of an object, column, user or software agent on record contains this text")
+
+
+AGENT: Final = {"agentType": "CORTEX_AGENT", "agentId": 910, "agentName": "AI.A.BOT_1"}
+
+
+def test_a_column_that_is_masked_through_a_tag_has_the_policy_and_an_agent_is_found(tmp_path: Path) -> None:
+    tag = {"objectDomain": "TAG", "objectId": 500, "objectName": "G.T.PII", "operationType": "ALTER"}
+    mask = {"objectName": "G.P.MASK", "subOperationType": "ADD", "objectId": 600}
+    on_column = {"objectName": "C", "tags": [{"objectName": "G.T.PII", "subOperationType": "ADD", "objectId": 500}]}
+    own = {name: A[name] for name in ("objectDomain", "objectId", "objectName")}
+    told: list[Any] = [
+        {**read(A), "agents_info": [AGENT]},
+        {"object_modified_by_ddl": {**tag, "properties": {"maskingPolicies": [mask]}}},
+        {"object_modified_by_ddl": {**own, "operationType": "ALTER", "properties": {"columns": [on_column]}}},
+    ]
+    rows = [
+        {"user_name": "ETL", **row, "query_id": f"q{day}", "query_start_time": f"2026-01-{day:02} 06:00:00 Z"}
+        for day, row in enumerate(told, 1)
+    ]
+    assert exports.export([exports.ndjson(rows, tmp_path / "rows.ndjson")], tmp_path / "out") == 0
+    with asked(tmp_path / "out") as server:
+        (part,) = server.answer("object", object_name=A["objectName"], part="columns")["parts"]
+        shown = [dict(zip(part["columns"], row, strict=True)) for row in part["rows"]]
+        assert [(row["column_name"], row["tags"], row["policies"]) for row in shown] == [("C", "G.T.PII", "G.P.MASK")]
+        for text in ("bot", "910"):
+            answer = server.answer("search", text=text)
+            found = [dict(zip(answer["columns"], row, strict=True)) for row in answer["rows"]]
+            assert [(row["kind"], row["software_agent"]) for row in found] == [("Software Agent", "AI.A.BOT_1")]
 
 
 def test_an_object_has_its_parts(month: Asked) -> None:

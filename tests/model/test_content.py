@@ -74,13 +74,27 @@ def _texts(value: Any) -> set[str]:
     return {str(value)}
 
 
+def user_stage(ident: str | int | None, **fields: str) -> dict[str, Any]:
+    """The stage of a user: its id is the user's name (view, ``objectId``), which Snowflake stores as it is."""
+    return {"objectDomain": "Stage", "objectId": ident, "stageKind": "User", **fields}
+
+
 @pytest.mark.parametrize(
     ("thing", "key", "name"),
     [
         (TABLE, "table/5", "D.S.T"), ({**TABLE, "objectId": "5"}, "table/5", "D.S.T"),
         ({**TABLE, "objectId": 5.0}, "table/5", "D.S.T"), ({**TABLE, "objectId": 0}, "table/name/D.S.T", "D.S.T"),
         ({"objectDomain": "Table", "objectName": 'd."s".t'}, "table/name/D.%22s%22.T", 'd."s".t'),
-        ({"objectDomain": "Stage", "objectId": "JSMITH", "stageKind": "User"}, "user-stage/name/JSMITH", None),
+        (user_stage("JSMITH"), "user-stage/name/JSMITH", "JSMITH"),
+        (user_stage("JSMITH", objectName="JSMITH"), "user-stage/name/JSMITH", "JSMITH"),
+        (user_stage("jsmith"), "user-stage/name/%22jsmith%22", '"jsmith"'),
+        (user_stage(None, objectName="jsmith"), "user-stage/name/%22jsmith%22", '"jsmith"'),
+        (user_stage("A.B@C.COM"), "user-stage/name/%22A.B%40C.COM%22", '"A.B@C.COM"'),
+        (user_stage('o"neil'), "user-stage/name/%22o%22%22neil%22", '"o""neil"'),
+        (user_stage("007"), "user-stage/name/%22007%22", '"007"'), (user_stage(7), "user-stage/name/%227%22", '"7"'),
+        ({"objectDomain": "Stage", "objectId": "jsmith"}, "user-stage/name/%22jsmith%22", '"jsmith"'),
+        ({"objectDomain": "Stage", "objectName": "d.s.st"}, "stage/name/D.S.ST", "d.s.st"),
+        (user_stage(0, objectName="JSMITH"), "user-stage/name/JSMITH", "JSMITH"),
         ({"objectDomain": "Function", "objectName": "D.S.F", "argumentSignature": "(N NUMBER)"},
          "function/name/D.S.F%28N%20NUMBER%29", "D.S.F"),
         ({"objectDomain": "Function", "objectId": 5, "argumentSignature": "()"}, "function/5", None),

@@ -62,7 +62,7 @@ def test_an_object_its_names_and_its_columns() -> None:
 @pytest.mark.parametrize(
     ("thing", "canonical"),
     [(NAMED, "D.S.F"), ({**NAMED, "objectId": 5}, None), ({"location": "s3://name/b"}, None),
-     ({"objectDomain": "Stage", "objectId": "JSMITH", "stageKind": "User"}, None)],
+     ({"objectDomain": "Stage", "objectId": "jsmith", "stageKind": "User"}, '"jsmith"')],
 )  # fmt: skip
 def test_an_object_that_is_keyed_by_name_has_a_canonical_one(thing: dict[str, Any], canonical: str | None) -> None:
     found: dict[tuple[str, str], Profile] = {}

@@ -64,7 +64,7 @@ def dataset(fact: Json, name: str | None = None, prefix: str = "") -> Dataset:
 
 def label(kind: str, name: str) -> str:
     if kind == "user-stage":
-        return f"~{name}"
+        return "~" + (name[1:-1].replace('""', '"') if name.startswith('"') else name)
     if kind != "table-stage":
         return name
     last = spelled_parts(name)[-1]

@@ -131,6 +131,12 @@ def test_a_dataset_has_the_columns_of_all_its_objects_and_the_type_of_the_last()
     assert (facets["dataSource"]["name"], facets["dataSource"]["uri"]) == (OWN, OWN)
 
 
+def test_a_users_name_is_no_place_in_the_hierarchy() -> None:
+    user = profile("user-stage/name/%22a.b%40c.com%22", ('"a.b@c.com"',), domains={"STAGE"})
+    facets = facets_of(gathered(user)["ORG-ACC", OWN, "~a.b@c.com", True], SETTINGS)
+    assert not {"hierarchy", "catalog"} & facets.keys()
+
+
 def test_what_is_told_of_a_dataset_is_told_again_by_what_an_object_keeps() -> None:
     """An object is told of in several datasets, and none of them may change what another has."""
     one = profile(names=("D.S.T", "D.S.U"), columns=("A",))

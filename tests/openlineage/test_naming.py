@@ -95,6 +95,8 @@ def named(name: str | None, settings: OpenLineageSettings, **thing: str) -> tupl
         ("DB.S.T", {"kind": "table-stage"}, "DB.S.%T"),
         ('DB.S."a.b"', {"kind": "table-stage"}, 'DB.S.%"a.b"'),
         ("JSMITH", {"kind": "user-stage"}, "~JSMITH"),
+        ('"jane.doe@example.com"', {"kind": "user-stage"}, "~jane.doe@example.com"),
+        ('"o""neil"', {"kind": "user-stage"}, '~o"neil'),
         ("DB.S.ST", {"kind": "stage", "location": "s3://b/p"}, "DB.S.ST"),
         (None, {"key": "table/66564"}, "table/66564"),
         (None, {"kind": "stage", "key": "stage/5", "location": "s3://b/p"}, "stage/5"),
@@ -113,6 +115,7 @@ def test_letter_case_and_namespaces_can_be_those_of_another_producer() -> None:
     settings = OpenLineageSettings(letter_case="lower", namespaces={OWN: "snowflake://xy1.eu-west-1"})
     assert named('DB.S."Mixed""Case.X"', settings) == ("snowflake://xy1.eu-west-1", 'db.s."Mixed""Case.X"')
     assert named("DB.S.T", settings) == ("snowflake://xy1.eu-west-1", "db.s.t")
+    assert named("JSMITH", settings, kind="user-stage")[1] == "~JSMITH", "jsmith is another user"
     assert named(None, settings, key="location/s3%3A%2F%2Fb%2FP") == ("s3://b", "P")
 
 

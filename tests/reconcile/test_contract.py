@@ -223,11 +223,15 @@ def test_a_contract_of_a_view(tmp_path: Path, capsys: Capsys) -> None:
     base = {"objectDomain": "Table", "objectId": 10, "objectName": "D.S.A", "columnName": "C"}
     columns = [{"columnName": "X", "directSources": [direct], "baseSources": [base]}]
     through["objects_modified"] = [{**T, "columns": columns}]
-    graph = made([through], tmp_path)
+    again = {**through, "query_id": "q2", "query_start_time": "2026-03-05 08:00:00Z"}
+    graph = made([through, again], tmp_path)
     given = contract(tmp_path / "c.yaml", "  - {name: VC}\n  - {name: OTHER}\n", name="V")
     found = compared(graph, capsys, given, "--out", tmp_path / "new.yaml")
     assert classes(found) == {("A:C", "V:VC"): "undeclared"}
-    assert found["edges"][0]["by"] == "view"
+    (edge,) = found["edges"]
+    assert edge["by"] == "view"
+    seen = [edge[name] for name in ("queries", "first", "first_query_id", "last")]
+    assert seen == [1, "2026-03-02T08:00:00Z", "q1", "2026-03-05T08:00:00Z"], "docs/reconcile.md: the last one's time"
     assert sources(tmp_path / "new.yaml") == {"VC": ["D.S.A.C"], "OTHER": []}
     assert classes(compared(graph, capsys, tmp_path / "new.yaml")) == {("A:C", "V:VC"): "verified"}
 

@@ -85,12 +85,14 @@ def test_a_search_finds_what_is_nearly_meant(client: FlaskClient) -> None:
     assert "RAW.CRM.CUSTOMERS" in got(client, "/search?q=CUSTOMERS").text
     assert "/search?q=PRIYA_STEWARD" in got(client, "/search?q=priya_stewart").links
     assert "nearest" not in got(client, "/search?q=qqqqqqqqqqqqqqqq").text
+    assert "/search?q=MART.SALES.SALES_ASSISTANT" in got(client, "/search?q=sales_asistant").links, "a software agent"
+    assert "Software agents" in got(client, "/search?q=sales_assistant").text
 
 
 def test_results_of_a_search_are_by_kind(client: FlaskClient) -> None:
     text = client.get("/search?q=e").text
     headings = [part.partition(">")[2].partition("<")[0] for part in text.split("<h2")[1:]]
-    assert headings == ["Objects", "Tags", "Policies", "Columns", "Users"]
+    assert headings == ["Objects", "Tags", "Policies", "Columns", "Users", "Software agents"]
     assert "GOVERNANCE.TAGS.OWNER" in text.partition('id="Tags"')[2].partition("</section>")[0].replace("<wbr>", "")
 
 
