@@ -285,8 +285,6 @@ class _Cells:
             iris = [iri for iri in holders if iri in of_row] or holders
             if len(iris) == 1:
                 items.append((name, url_for("objects.show", id=self._site.path(iris[0])), value))
-            elif iris:
-                items.append((name, url_for("objects.show", name=name), value))
             else:
                 items.append((part, None, ""))
         return items
