@@ -115,7 +115,7 @@ def reference_of(  # noqa: PLR0913, PLR0917 - an object's fields, together the k
     own_name, arguments = known_text(name), known_text(signature)
     own_location, own_stage = known_text(location), known_text(stage_kind)
     kind, number = kind_of(normal, own_stage, own_location), usable_id(ident)
-    if normal == "STAGE" and own_stage is None and id_as_name(ident):
+    if normal == "STAGE" and own_stage is None and id_as_name(ident) and own_name in {None, ident}:
         kind = USER_STAGE  # as the source of a column, which has no stageKind; other stages have numbers
     if kind == USER_STAGE:
         number, own_name = None, name_of_user_stage(own_name, ident)  # a user's name can be digits

@@ -89,7 +89,8 @@ def kind(thing: Json) -> str:
         return "location" if said(thing.get("location")) else "object"
     if domain == "STAGE":
         owner = (said(thing.get("stageKind")) or "").lower()
-        is_users = not owner and re.search(r"[^0-9.\-]", said(thing.get("objectId")) or "")
+        ident, name = said(thing.get("objectId")) or "", said(thing.get("objectName"))
+        is_users = not owner and re.search(r"[^0-9.\-]", ident) and name in (None, ident)
         return f"{owner}-stage" if owner in ("table", "user") else "user-stage" if is_users else "stage"
     if domain in TABLES:
         return "table"

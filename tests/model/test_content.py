@@ -93,6 +93,7 @@ def user_stage(ident: str | int | None, **fields: str) -> dict[str, Any]:
         (user_stage('o"neil'), "user-stage/name/%22o%22%22neil%22", '"o""neil"'),
         (user_stage("007"), "user-stage/name/%22007%22", '"007"'), (user_stage(7), "user-stage/name/%227%22", '"7"'),
         ({"objectDomain": "Stage", "objectId": "jsmith"}, "user-stage/name/%22jsmith%22", '"jsmith"'),
+        ({"objectDomain": "Stage", "objectId": "x", "objectName": "d.s.st"}, "stage/name/D.S.ST", "d.s.st"),
         ({"objectDomain": "Stage", "objectName": "d.s.st"}, "stage/name/D.S.ST", "d.s.st"),
         (user_stage(0, objectName="JSMITH"), "user-stage/name/JSMITH", "JSMITH"),
         ({"objectDomain": "Function", "objectName": "D.S.F", "argumentSignature": "(N NUMBER)"},
