@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from exporter.errors import UsageError
 from exporter.privacy.key import Key
 
 UNSPACED: Final = (
@@ -68,8 +69,8 @@ def lines_of_name(name: str, key: Key) -> Iterator[str]:
 
 
 def lines_of_earlier(lines: Iterable[str], key: Key) -> tuple[dict[str, str], set[str]]:
-    """Of the lines of pseudonyms.txt: pseudonym made with this key -> its line, and the digests of parts. Lines in
-    another form than :func:`lines_of_name` gives are left out.
+    """Of the lines of pseudonyms.txt: pseudonym made with this key -> its line, and the digests of parts. Raises
+    UsageError for a pseudonym in another form than :func:`lines_of_name` gives; other lines are left out.
     """
     users: dict[str, str] = {}
     parts: set[str] = set()
@@ -77,7 +78,12 @@ def lines_of_earlier(lines: Iterable[str], key: Key) -> tuple[dict[str, str], se
         first, *others = line.split() or [""]
         if not others and _is_digest(first):
             parts.add(first)
-        elif key.is_pseudonym(first) and others[1:] == [_PARTS] and _is_digest(others[0]):
+        elif key.is_pseudonym(first):
+            if others[1:] != [_PARTS] or not _is_digest(others[0]):
+                raise UsageError(
+                    "pseudonyms.txt is of an earlier build: the names of its users cannot be found in texts any more. "
+                    "Export all rows to a new folder, and list users whose rows are not given any more in privacy.users"
+                )
             users[first] = line
     return users, parts
 

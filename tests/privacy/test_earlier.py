@@ -7,6 +7,7 @@ from typing import Final
 
 import pytest
 
+from exporter.errors import UsageError
 from exporter.privacy.filters import Filters
 from exporter.privacy.key import Key
 from exporter.privacy.pseudonyms import UserNames
@@ -101,13 +102,16 @@ def test_what_is_kept_tells_no_name_and_not_which_parts_are_whose() -> None:
     assert all(re.fullmatch("USER_[0-9A-F]{22} [0-9A-F]{16} parts|[0-9A-F]{16}", line) for line in first)
 
 
-def test_a_line_in_another_form_is_of_no_user() -> None:
+def test_a_line_in_another_form_is_refused() -> None:
     """Without the digests of its parts, a name would be found in some texts and not in others."""
     name = "Doe, Jane"
     whole = lines(name)
     [line] = [line for line in whole if line.endswith("parts")]
     assert SCREEN.knowing([], whole).pseudonyms() == whole
-    for other in (line.removesuffix(" parts"), KEY.pseudonym(name), f"{line} more", "junk", ""):
+    for other in (line.removesuffix(" parts"), KEY.pseudonym(name), f"{line} more"):
+        with pytest.raises(UsageError, match="of an earlier build"):
+            SCREEN.knowing([], [other])
+    for other in ("junk", ""):
         assert SCREEN.knowing([], [other]).pseudonyms() == []
 
 

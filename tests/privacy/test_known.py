@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from exporter.errors import UsageError
 from exporter.input.reading import Record
 from exporter.privacy.filters import Filters
 from exporter.privacy.key import Key
@@ -196,3 +197,13 @@ def test_what_an_update_keeps_of_a_name_is_found_again_as_it_was_written() -> No
     assert one == two != ""
     assert {*known.pseudonyms()} < {*more.pseudonyms()}
     assert screen.knowing([], more.pseudonyms()).pseudonyms() == more.pseudonyms()
+
+
+@pytest.mark.parametrize("rest", ["", " 0123456789ABCDEF", " 0123456789ABCDEF more"])
+def test_users_that_cannot_be_found_any_more_are_not_passed_over(rest: str) -> None:
+    """A line of an earlier build: their names would stay in texts."""
+    key = Key(b"a key of 24 bytes, ASCII")
+    with pytest.raises(UsageError, match=r"of an earlier build.*to a new folder, and list users"):
+        Screen(Filters(), key).knowing(["ONE"], [f"{key.pseudonym('TWO')}{rest}"])
+    other = Key(b"another key of 24 bytes,")
+    assert other.pseudonym("TWO") not in str(Screen(Filters(), key).knowing(["ONE"], [other.pseudonym("TWO")]).earlier)
