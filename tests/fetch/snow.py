@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
-from contextlib import contextmanager
+import socket
+import threading
+import time
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -102,11 +105,32 @@ def _text(value: Any) -> str | None:
 
 @contextmanager
 def started() -> Iterator[Snow]:
-    """A server, once in a process: when it runs, its module has taken the place of the function."""
-    from fakesnow import server  # noqa: PLC0415 - slow to import
+    """A server in a thread. As ``fakesnow.server()``, but it ends without what it has not answered: that one waits for
+    ever for a request that never ends.
+    """
+    import uvicorn  # noqa: PLC0415 - slow to import
 
-    with server() as address:
-        yield Snow(address, sys.modules["fakesnow.server"].shared_fs.duck_conn.cursor())
+    fake = import_module("fakesnow.server")
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    config = uvicorn.Config(fake.app, host="127.0.0.1", port=port, log_level="error", timeout_graceful_shutdown=2)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive(), "the fake Snowflake did not start"
+        time.sleep(0.05)
+    login = {"user": "fake", "password": "snow", "account": "fakesnow"}
+    place = {"host": "127.0.0.1", "port": port, "protocol": "http", "network_timeout": 1}
+    try:
+        yield Snow(
+            {**login, **place, "session_parameters": {"CLIENT_OUT_OF_BAND_TELEMETRY_ENABLED": False}},
+            fake.shared_fs.duck_conn.cursor(),
+        )
+    finally:
+        server.should_exit = True
+        thread.join(timeout=10)
 
 
 def remade(snow: Snow) -> Snow:
