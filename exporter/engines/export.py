@@ -123,7 +123,7 @@ def _input_of_views(settings: Settings, output: OutputFolder) -> InputOfViews:
     return InputOfViews(find.find(settings.inputs, output) if settings.inputs else find.NOTHING, history, aggregates)
 
 
-def _make_and_publish(  # noqa: PLR0913, PLR0917 - as _make_outputs
+def _make_and_publish(  # noqa: PLR0913, PLR0917 - a run, where it is published, and who hears of it
     settings: Settings,
     job: ExportJob,
     place: Place,
@@ -147,7 +147,7 @@ def _make_and_publish(  # noqa: PLR0913, PLR0917 - as _make_outputs
     return report
 
 
-def _make_outputs(  # noqa: PLR0913, PLR0917 - a run, and who hears of it
+def _make_outputs(  # noqa: PLR0913, PLR0917 - a run, its engine, and who hears of it
     export_input: ExportInput,
     job: ExportJob,
     new: Publication,

@@ -55,7 +55,7 @@ GRANTEE_KINDS: Final = frozenset({"SHARE", "ROLE", "DATABASE ROLE", "APPLICATION
 """Kinds of objects that hold no data, but what was granted to them, in upper case."""
 GRANTED: Final = "grants anything to it; what was granted before the record is not known"
 """What no row does where nothing was granted to one."""
-NO_DATA: Final = "It is a {}, which has no data of its own"
+NO_DATA: Final = "This {} has no data of its own"
 """Begins the sentence in place of a lineage of such an object, which goes on with where what was granted to it is."""
 MOST_ROWS: Final = 500
 """The most rows of a table on a page."""

@@ -167,7 +167,7 @@ def test_the_page_of_a_share_has_what_was_granted_to_it(tmp_path: Path) -> None:
     assert "not what is granted to it: D.S.V." in parts["exposure"].words
     assert not parts.keys() & {"sources", "targets", "end-up", "writers"}, "a share has no data"
     for told in (lineage[0].text, lineage[1].headers["Exporter-Notes"]):
-        assert "It is a share, which has no data of its own: the page of the object has what was granted" in told
+        assert "This share has no data of its own: the page of the object has what was granted" in told
         assert "shows that data came" not in told
 
 
