@@ -124,7 +124,7 @@ def _in_place_of(text: str, kind: list[Kind] | dict[str, Kind]) -> Value:
         value = text
     if value is None or isinstance(value, expected):
         return value
-    raise MisfitError(f" (in it is text that is no JSON {'object' if expected is Members else 'array'})")
+    raise MisfitError(f" (in it is text that is not a JSON {'object' if expected is Members else 'array'})")
 
 
 def _in_text(value: Value) -> str | None:

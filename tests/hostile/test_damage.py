@@ -66,7 +66,7 @@ HARMFUL: Final[dict[str, tuple[Callable[[Json], bytes], str]]] = {
     "a user of blanks": (but(user_name="   "), "user_name is missing"),
     "text for an array": (but(direct_objects_accessed="all of them"), "contains text, but an array is expected"),
     "an object for an array": (but(direct_objects_accessed={"objectId": 1}), "contains an object, but an array"),
-    "an array of texts": (but(direct_objects_accessed=["D.S.T"]), "in it is text that is no JSON object"),
+    "an array of texts": (but(direct_objects_accessed=["D.S.T"]), "in it is text that is not a JSON object"),
     "nested too deep": (lambda one: line(one)[:-1] + b', "x": ' + b"[" * 2000 + b"]" * 2000 + b"}", "levels deep"),
     "a name without end": (but(user_name="U" * 70_000), "user_name has 70,000 characters"),
 }

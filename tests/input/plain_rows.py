@@ -20,7 +20,7 @@ DAMAGED: Final = "contains bytes that are not UTF-8, or half of a surrogate pair
 TEXT: Final = "contains text, but an array is expected"
 OBJECT: Final = "contains an object, but an array is expected"
 UNLIKE: Final = "contains an array that does not match Snowflake's documentation of the column"
-TEXT_INSIDE: Final = f"{UNLIKE} (in it is text that is no JSON object)"
+TEXT_INSIDE: Final = f"{UNLIKE} (in it is text that is not a JSON object)"
 
 
 def line_of(**columns: Any) -> str:

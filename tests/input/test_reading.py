@@ -80,7 +80,7 @@ def test_every_bad_row_is_quarantined_with_its_reason(text: str, words: str) -> 
         (line_of(base_objects_accessed=[f'{{"columnId": {"[" * 1001}']), [f"base_objects_accessed: {TOO_DEEP}"]),
         *(
             (line_of(base_objects_accessed=[{name: text}]),
-             [f"base_objects_accessed {UNLIKE} (in it is text that is no JSON array)"])
+             [f"base_objects_accessed {UNLIKE} (in it is text that is not a JSON array)"])
             for name, text in (("columns", "A, B"), ("columns", ""), ("columns", "{}"), ("locations", "TRUNCATED"))
         ),
         (line_of(base_objects_accessed='"abc'), [f"base_objects_accessed {TEXT}"]),
