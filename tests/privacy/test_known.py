@@ -207,3 +207,16 @@ def test_users_that_cannot_be_found_any_more_are_not_passed_over(rest: str) -> N
         Screen(Filters(), key).knowing(["ONE"], [f"{key.pseudonym('TWO')}{rest}"])
     other = Key(b"another key of 24 bytes,")
     assert other.pseudonym("TWO") not in str(Screen(Filters(), key).knowing(["ONE"], [other.pseudonym("TWO")]).earlier)
+
+
+@pytest.mark.parametrize("name", ["jane.doe@example.com", None])
+def test_the_stage_of_a_user_that_is_only_the_source_of_a_column_names_its_user(name: str | None) -> None:
+    """A source has no stageKind: its id is the user's name (view, "objectId")."""
+    stage = {"objectDomain": "Stage", "objectId": "jane.doe@example.com", **({"objectName": name} if name else {})}
+    target = {"objectDomain": "Table", "objectId": 1, "objectName": "D.S.T"}
+    row = {**GOOD, "objects_modified": [{**target, "columns": [{"columnName": "A", "directSources": [stage]}]}]}
+    screen = Screen(Filters(), Key(b"a key of 24 bytes, ASCII"))
+    assert "jane.doe@example.com" in set(screen.users_in(Record("f", 0, "line", json.dumps(row))))
+    named = {**stage, "objectId": "7", "objectName": "D.S.LANDING"}
+    row["objects_modified"] = [{**target, "columns": [{"columnName": "A", "directSources": [named]}]}]
+    assert "D.S.LANDING" not in set(screen.users_in(Record("f", 0, "line", json.dumps(row))))
