@@ -149,15 +149,15 @@ def catalog_entry(profile: Profile, history: ObjectHistory) -> CatalogEntry | No
 
 def catalog_notes(facts: QueryFacts, answers: Answers) -> list[CatalogNote]:
     """What a query recorded about objects, sorted by their keys."""
-    found: dict[str, CatalogNote] = {}
+    notes: dict[str, CatalogNote] = {}
 
     def on(key: str) -> CatalogNote:
-        return found.setdefault(key, CatalogNote(key))
+        return notes.setdefault(key, CatalogNote(key))
 
     for write in facts.content.writes:
         on(write.thing.key).modified = facts.start
-    for key, each in _columns(facts.content).items():
-        on(key).columns = {name: (facts.start, facts.query_id, is_there) for name, is_there in each.items()}
+    for key, columns in _columns(facts.content).items():
+        on(key).columns = {name: (facts.start, facts.query_id, is_there) for name, is_there in columns.items()}
     for setting in [setting for change in facts.content.changes for setting in change.settings]:
         tag = setting.element_key
         if setting.property == "allowedValues" and setting.object_key.startswith(f"{TAG}/"):
@@ -170,13 +170,13 @@ def catalog_notes(facts: QueryFacts, answers: Answers) -> list[CatalogNote]:
                 on(setting.object_key).themes.add((setting.column_name, tag, setting.value))
     for key, theme in _themes_of_new_names(answers):
         on(key).themes.add(theme)
-    return [found[key] for key in sorted(found)]
+    return [notes[key] for key in sorted(notes)]
 
 
 def _themes_of_new_names(answers: Answers) -> Iterator[tuple[str, tuple[str | None, str, str]]]:
     """The tags that follow columns that a query renames, while they hold: the object's key, and the theme."""
-    for key, each in answers.carried.items():
-        for now in (carried.now for carried in each):
+    for key, carried_settings in answers.carried.items():
+        for now in (carried.now for carried in carried_settings):
             if now.property_name == "tags" and now.element is not None and now.of_change not in answers.settings:
                 yield from ((key, (now.column, now.element, value)) for value in now.values if value is not None)
 
@@ -193,18 +193,18 @@ def _columns(content: Content) -> dict[str, dict[str, bool]]:
     for key, effect in effects(content).items() if settings else ():
         columns[key] |= dict.fromkeys((*effect.lost, *(former for former, _ in effect.renamed)), False)
         columns[key] |= dict.fromkeys((new for _, new in effect.renamed), True)
-    return {key: each for key, each in columns.items() if each}
+    return {key: names for key, names in columns.items() if names}
 
 
 def merged_notes(notes: Iterable[CatalogNote]) -> Mapping[str, CatalogNote]:
     """All notes on an object merged into one, by the object's key. The order of the notes does not matter."""
     merged: dict[str, CatalogNote] = {}
     for note in notes:
-        one = merged.setdefault(note.key, CatalogNote(note.key))
-        one.modified = max((at for at in (one.modified, note.modified) if at is not None), default=None)
-        one.themes |= note.themes
-        one.values |= note.values
-        one.columns |= {name: max(one.columns.get(name, said), said) for name, said in note.columns.items()}
+        kept = merged.setdefault(note.key, CatalogNote(note.key))
+        kept.modified = max((at for at in (kept.modified, note.modified) if at is not None), default=None)
+        kept.themes |= note.themes
+        kept.values |= note.values
+        kept.columns |= {name: max(kept.columns.get(name, said), said) for name, said in note.columns.items()}
     return merged
 
 
@@ -238,10 +238,10 @@ def tag_nodes(entries: Iterable[CatalogEntry], notes: Iterable[CatalogNote], iri
             yield _node(CONCEPT, iri, {"skos:prefLabel": (value,), **in_scheme})
 
 
-def _node(of: NodeClass, iri: str, values: Mapping[str, Iterable[Value]]) -> Node:
+def _node(node_class: NodeClass, iri: str, values: Mapping[str, Iterable[Value]]) -> Node:
     """A node with these values; terms without a value are left out."""
     of_terms = {term: tuple(some) for term, some in values.items()}
-    return of.node(iri, {term: some for term, some in of_terms.items() if some})
+    return node_class.node(iri, {term: some for term, some in of_terms.items() if some})
 
 
 def _concept(tag: str, value: str, iris: Iris) -> str:
@@ -253,7 +253,7 @@ def _catalogs(datasets: Iterable[CatalogEntry], tags: Iterable[str], iris: Iris)
     by_schema: defaultdict[str | None, set[str]] = defaultdict(set)
     for entry in datasets:
         by_schema[_schema(entry)].add(iris.object(entry.key))
-    alone = by_schema.pop(None, set())
+    without_schema = by_schema.pop(None, set())
     schemas = {name: iris.path(f"schema/name/{segment(name)}") for name in by_schema if name is not None}
 
     def catalog(iri: str, title: str, description: str, values: Mapping[str, Iterable[str]]) -> Node:
@@ -267,7 +267,7 @@ def _catalogs(datasets: Iterable[CatalogEntry], tags: Iterable[str], iris: Iris)
         f"What ACCESS_HISTORY of the account {account} names: tables, views, stages and places",
         {
             "dcat:catalog": sorted(schemas.values()),
-            "dcat:dataset": sorted(alone),
+            "dcat:dataset": sorted(without_schema),
             "dcat:themeTaxonomy": sorted({iris.path(tag) for tag in tags}),
         },
     )

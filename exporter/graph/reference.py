@@ -158,7 +158,11 @@ def context() -> str:
     its values; without a type for texts and classes.
     """
     named: dict[str, str | dict[str, str]] = {"id": "@id", "type": "@type"}
-    ranges = {one.term: one.range if one.is_literal else "@id" for kind in NODE_CLASSES for one in kind.properties}
+    ranges = {
+        predicate.term: predicate.range if predicate.is_literal else "@id"
+        for kind in NODE_CLASSES
+        for predicate in kind.properties
+    }
     ontology = Graph().parse(ontology_dir() / "access-history.ttl")
     ours = {f"ah:{_local(term)}" for kind in KINDS.values() for term in terms_of(ontology, kind)}
     by_name = sorted(ours, key=lambda term: (term[3].isupper(), term))  # properties before classes

@@ -85,9 +85,9 @@ def _as_text(results: list[Result], counted: Counted) -> str:
     if results:
         lines.append(f"Results: {len(results)}, of which violations: {violations(results)}")
     lines.append(f"Validated: {', '.join(words[:-1])}, with {words[-1]}")
-    for focus, found in groupby(results, key=lambda one: one.focus):
+    for focus, group in groupby(results, key=lambda result: result.focus):
         lines += ["", focus]
-        for result in found:
+        for result in group:
             lines.append(f"  {result.severity}: {result.message}")
             lines.append(f"    shape {result.shape}")
             lines += [f"    path {result.path}"] * (result.path is not None)

@@ -135,7 +135,9 @@ def access_groups(content: Content) -> list[ReadGroup]:
         names = () if access.thing.name is None else (access.thing.name,)
         columns = tuple(sorted({column.name for column in access.columns}))
         ways[access.thing.key, names, columns].add(access.access)
-    return sorted(ReadGroup(key, names, tuple(sorted(each)), columns) for (key, names, columns), each in ways.items())
+    return sorted(
+        ReadGroup(key, names, tuple(sorted(arrays)), columns) for (key, names, columns), arrays in ways.items()
+    )
 
 
 def _of_object(key: str, accesses: list[Access], policies: list[PolicyReference]) -> Iterator[ReadGroup]:
@@ -146,17 +148,17 @@ def _of_object(key: str, accesses: list[Access], policies: list[PolicyReference]
     for access in accesses:
         for column in access.columns:
             by_column[column.name].add((access.access, access.thing.name))
-    found: dict[tuple[Ways, frozenset[Any]], list[str]] = defaultdict(list)
+    groups: dict[tuple[Ways, frozenset[Any]], list[str]] = defaultdict(list)
     for name, how in by_column.items():
-        found[frozenset(how), frozenset(map(_policy_of, on[name]))].append(name)
-    for (how_alike, _), names in found.items():
+        groups[frozenset(how), frozenset(map(_policy_of, on[name]))].append(name)
+    for (how_alike, _), names in groups.items():
         yield _alike(key, how_alike, names, [*on_object, *(policy for name in names for policy in on[name])])
     bare = frozenset((access.access, access.thing.name) for access in accesses if not access.columns)
     if bare:
         yield _alike(key, bare, [], on_object)
-    others = [policy for policy in policies if policy.column_name is not None and policy.column_name not in by_column]
-    if others or (on_object and not accesses):
-        yield _alike(key, frozenset(), [], [*others, *(() if accesses else on_object)])
+    unread = [policy for policy in policies if policy.column_name is not None and policy.column_name not in by_column]
+    if unread or (on_object and not accesses):
+        yield _alike(key, frozenset(), [], [*unread, *(() if accesses else on_object)])
 
 
 def _alike(key: str, how: Ways, columns: list[str], policies: list[PolicyReference]) -> ReadGroup:

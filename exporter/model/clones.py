@@ -77,8 +77,8 @@ def _source(change: Change, content: Content) -> str:
 
 def schema_and_database(name: str) -> tuple[str, ...]:
     """The canonical names of the schema and the database of a table; empty if its name is not qualified."""
-    every = containers(COPIED, name)
-    return tuple([canonical_name(thing.name) for thing in every if thing.name is not None])
+    enclosing = containers(COPIED, name)
+    return tuple([canonical_name(thing.name) for thing in enclosing if thing.name is not None])
 
 
 def database(container: str) -> str:
@@ -88,8 +88,8 @@ def database(container: str) -> str:
 
 def in_source(name: str, target: str, source: str) -> str:
     """The canonical name that a table in the target of a CLONE has in its source."""
-    rest = parts_of(canonical_name(name))[len(parts_of(target)) :]
-    return ".".join([source, *rest])
+    parts = parts_of(canonical_name(name))[len(parts_of(target)) :]
+    return ".".join([source, *parts])
 
 
 def taken_back(events: Iterable[ContainerEvent]) -> dict[ContainerEvent, ContainerEvent]:
@@ -196,7 +196,7 @@ class Copies:
         """
         for copy in copies:
             self._copies[_key(copy.event), copy.key] = copy
-        due = {*(events or ()), *(one.event for one in self._copies.values())}
+        due = {*(events or ()), *(copy.event for copy in self._copies.values())}
         if events is not None:
             keys = set(map(_key, due))
             self._moments = {key: moment for key, moment in self._moments.items() if key in keys}

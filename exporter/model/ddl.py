@@ -43,8 +43,8 @@ Place = tuple[str, str, str | None]
 
 def settings(change_key: str, object_key: str, properties: Properties) -> tuple[Setting, ...]:
     """The settings of a change, each once, sorted."""
-    every = dict.fromkeys(_of_group((change_key, object_key, None), properties))
-    return tuple(sorted(every, key=_order))
+    unique = dict.fromkeys(_of_group((change_key, object_key, None), properties))
+    return tuple(sorted(unique, key=_order))
 
 
 def _order(setting: Setting) -> tuple[str, ...]:
@@ -68,10 +68,10 @@ def _of_group(place: Place, properties: Properties, without: frozenset[str] = fr
         if name == COLUMNS and place[2] is None:
             yield from _of_columns(place, elements)
         else:
-            for element, one in elements.items():
-                known = _known_as(name, element, one)
-                if known is not None and not _is_undecided(name, one):
-                    yield _of_element(place, name, known, one)
+            for element, details in elements.items():
+                known = _known_as(name, element, details)
+                if known is not None and not _is_undecided(name, details):
+                    yield _of_element(place, name, known, details)
 
 
 def _uncut(name: str, value: str) -> str | None:
@@ -79,17 +79,17 @@ def _uncut(name: str, value: str) -> str | None:
     return None if value == TRUNCATED or (name.lower().endswith("id") and is_cut_id(value)) else value
 
 
-def _known_as(name: str, element: str, one: Element) -> str | None:
+def _known_as(name: str, element: str, details: Element) -> str | None:
     """What an element is known as: a tag or policy whose name Snowflake cut by its id; None if there is nothing."""
     if element != TRUNCATED:
         return element
-    return None if _element_domain(name) is None else usable_id(one.atom("objectId"))
+    return None if _element_domain(name) is None else usable_id(details.atom("objectId"))
 
 
-def _is_undecided(name: str, one: Element) -> bool:
+def _is_undecided(name: str, details: Element) -> bool:
     """Whether Snowflake cut whether a tag or policy is set or unset, and no value shows that it is set."""
     is_held = _element_domain(name) is not None
-    return is_held and one.atom("subOperationType") == TRUNCATED and _element_value(one) is None
+    return is_held and details.atom("subOperationType") == TRUNCATED and _element_value(details) is None
 
 
 def _of_columns(place: Place, columns: Mapping[str, Element]) -> Iterator[Setting]:
@@ -102,18 +102,18 @@ def _of_columns(place: Place, columns: Mapping[str, Element]) -> Iterator[Settin
             yield from _of_group(column, element.inside, KNOWN_OF_ELEMENT)
 
 
-def _of_element(place: Place, name: str, element: str, one: Element) -> Setting:
+def _of_element(place: Place, name: str, element: str, details: Element) -> Setting:
     """The setting of an element. Its ``element_key`` is the key of a tag or policy, None for values and columns."""
-    ident, domain = usable_id(one.atom("objectId")), _element_domain(name)
+    ident, domain = usable_id(details.atom("objectId")), _element_domain(name)
     key = None if domain is None else key_of(domain, ident, element)
-    operation = _whole(one.atom("subOperationType"))
+    operation = _whole(details.atom("subOperationType"))
     done = None if operation is None else operation.upper()
-    return Setting(*place, name, element, key, ident, done, _element_value(one))
+    return Setting(*place, name, element, key, ident, done, _element_value(details))
 
 
-def _element_value(one: Element) -> str | None:
-    tag = one.atom("tagValue")
-    return _whole(one.bare if one.inside is None else one.atom("value") if tag is None else tag)
+def _element_value(details: Element) -> str | None:
+    tag = details.atom("tagValue")
+    return _whole(details.bare if details.inside is None else details.atom("value") if tag is None else tag)
 
 
 def _whole(value: str | None) -> str | None:
@@ -202,9 +202,9 @@ def changes_once(facts: Iterable[Change]) -> tuple[Change, ...]:
     """One change per object, operation and properties. If several share the object and the operation, a hash of their
     properties makes their keys different.
     """
-    every = unique_by_key(facts, _change_key, _merged_change)
-    alike = Counter((change.thing.key, change.operation) for change in every)
-    keyed = [change if alike[change.thing.key, change.operation] == 1 else _with_digest(change) for change in every]
+    unique = unique_by_key(facts, _change_key, _merged_change)
+    alike = Counter((change.thing.key, change.operation) for change in unique)
+    keyed = [change if alike[change.thing.key, change.operation] == 1 else _with_digest(change) for change in unique]
     return tuple(sorted(keyed, key=attrgetter("change_key")))
 
 

@@ -230,24 +230,24 @@ def uses_in_time(content: Content, names: Mapping[str, SeenNames]) -> list[tuple
     of objects, by key.
     """
     by_key, sources, changed, masked = effects(content), shown(content), _changed(content), _masked(content)
-    each = [(key, by_key.get(key, NOTHING)) for key in sorted(by_key.keys() | names.keys() | changed | masked.keys())]
+    pairs = [(key, by_key.get(key, NOTHING)) for key in sorted(by_key.keys() | names.keys() | changed | masked.keys())]
     return [
         (
             key,
             _at_start(effect, names.get(key, ()), sources.get(key), masked.get(key, ())),
             _at_end(effect, is_changed=key in changed),
         )
-        for key, effect in each
+        for key, effect in pairs
     ]
 
 
 def _masked(content: Content) -> dict[str, tuple[tuple[str, str], ...]]:
     """By object, its columns on which a masking policy was enforced, each with the policy's key; sorted."""
-    found: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    by_object: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for reference in content.policies:
         if reference.policy_kind == MASKING and reference.column_name is not None:
-            found[reference.protected.key].add((reference.column_name, reference.policy_key))
-    return {key: tuple(sorted(masks)) for key, masks in found.items()}
+            by_object[reference.protected.key].add((reference.column_name, reference.policy_key))
+    return {key: tuple(sorted(masks)) for key, masks in by_object.items()}
 
 
 def _changed(content: Content) -> set[str]:

@@ -41,7 +41,9 @@ _KINDS: Final = {str: "string not null", str | None: "string", bool: "boolean no
 
 def _fields_of(fact: type[Any], *without: str) -> dict[str, str]:
     """The plain values of a fact as columns of their names."""
-    return {one.name: _KINDS[one.type] for one in fields(fact) if one.type in _KINDS and one.name not in without}
+    return {
+        field.name: _KINDS[field.type] for field in fields(fact) if field.type in _KINDS and field.name not in without
+    }
 
 
 _QUERY = "account string not null, query_id string not null"

@@ -235,8 +235,8 @@ PAIRS: Final = 1_000_000
 def too_large(content: Content) -> str | None:
     """The reason why a query with this content is too large to be written; None if it is not."""
     reads, writes = len(content.accesses), len(content.writes)
-    others = len(content.derivations) + len(content.policies) + len(content.joins)
-    if reads + writes + others <= OBJECTS and reads * writes <= PAIRS:
+    relations = len(content.derivations) + len(content.policies) + len(content.joins)
+    if reads + writes + relations <= OBJECTS and reads * writes <= PAIRS:
         return None
     named = len(set(_named(content)))
     if named > OBJECTS:

@@ -52,8 +52,8 @@ def grants(changed: ObjectReference, properties: Properties) -> tuple[Grant, ...
     """What a change of this object grants and revokes, once each, sorted. A grant without an object or grantee is left
     out; its JSON stays in the settings.
     """
-    found = {*_grants(changed, properties), *_to_accounts(changed, properties)}
-    return tuple(sorted(found, key=lambda grant: (not grant.is_revoked, grant_path(grant))))
+    unique = {*_grants(changed, properties), *_to_accounts(changed, properties)}
+    return tuple(sorted(unique, key=lambda grant: (not grant.is_revoked, grant_path(grant))))
 
 
 def setting_of_grant(grant: Grant, changed: ObjectReference) -> tuple[str, str]:
@@ -69,8 +69,8 @@ def grant_path(grant: Grant) -> str:
     objects in a schema ``privilege/SELECT/on-all/TABLE/in/SCHEMA/to/SHARE``.
     """
     place = "/on/" if grant.on_all is None else f"{_ON_ALL}{segment(grant.on_all)}/in/"
-    what = "of/" if grant.privilege is None else f"privilege/{_privilege(grant.privilege)}{place}"
-    return f"{what}{grant.thing.key}/to/{ANY if grant.grantee is None else grant.grantee.key}"
+    granted = "of/" if grant.privilege is None else f"privilege/{_privilege(grant.privilege)}{place}"
+    return f"{granted}{grant.thing.key}/to/{ANY if grant.grantee is None else grant.grantee.key}"
 
 
 def covering_revokes(grant: Grant) -> tuple[str, ...]:
@@ -88,22 +88,22 @@ def is_of_several(revoked: str) -> bool:
     return ANY in revoked or _ON_ALL in revoked
 
 
-def ends_grant(revoked: str, held: str, covered: Iterable[str]) -> bool:
+def ends_grant(revoked: str, granted: str, covered: Iterable[str]) -> bool:
     """Whether a revoke ends a grant (both as property names of :func:`setting_of_grant`). ``covered``: the result of
     :func:`covering_revokes` for the grant. The privilege must be the same or all, the object the same or covered by an
     ON ALL.
     """
-    match, other = _parts(revoked), _parts(held)
+    match, other = _parts(revoked), _parts(granted)
     if match is None or other is None:
-        return _is_like(revoked, held)
+        return _is_like(revoked, granted)
     is_of = _is_like(match["privilege"], other["privilege"]) and match["grantee"] == other["grantee"]
     return is_of and (match["place"] == other["place"] or match["place"] in covered)
 
 
-def _is_like(revoked: str, held: str) -> bool:
+def _is_like(revoked: str, granted: str) -> bool:
     """Whether the texts are equal; :data:`ANY` in ``revoked`` matches any text."""
     begins, is_any, ends = revoked.partition(ANY)
-    return held.startswith(begins) and held.endswith(ends) if is_any else held == revoked
+    return granted.startswith(begins) and granted.endswith(ends) if is_any else granted == revoked
 
 
 def _privilege(privilege: str) -> str:
@@ -119,10 +119,10 @@ def json_grants(text: str) -> list[dict[str, Raw]]:
 
 def _grant_documents(text: str) -> list[dict[str, Raw]]:
     try:
-        found = _elements(text)
+        decoded = _elements(text)
     except (msgspec.DecodeError, RecursionError):
         return []
-    return [one or {} for one in (found if isinstance(found, list) else [found])]
+    return [document or {} for document in (decoded if isinstance(decoded, list) else [decoded])]
 
 
 def _documented(raws: dict[str, Raw]) -> dict[str, Raw]:
@@ -155,13 +155,17 @@ def unknown_forms(changed: ObjectReference, operation: str, properties: Properti
         text = known_text(properties.atoms.get(name))
         if text is None or text in {"{}", "[]"}:
             continue
-        each = _grant_documents(text)
-        unknown = [f"{name}.{member}" for one in each for member in _unknown_members(one)]
-        is_understood = any(each) and all(_is_understood(changed, one) for one in json_grants(text) if one)
+        documents = _grant_documents(text)
+        unknown = [f"{name}.{member}" for document in documents for member in _unknown_members(document)]
+        is_understood = any(documents) and all(
+            _is_understood(changed, document) for document in json_grants(text) if document
+        )
         yield from unknown or ([] if is_understood else [name])
     for name in _ACCOUNTS:
         given = properties.atoms.get(name)
-        if given is not None and any(each != TRUNCATED and _account(each) is None for each in _listed(given)):
+        if given is not None and any(
+            account_name != TRUNCATED and _account(account_name) is None for account_name in _listed(given)
+        ):
             yield name
 
 
@@ -217,8 +221,8 @@ def _names(raw: Raw | None) -> list[str]:
     if raw is None:
         return []
     data = bytes(raw)
-    each = _several(data) if data.startswith(b"[") else [raw]
-    names = [known_text(as_text(raw)) for raw in each if bytes(raw).startswith(b'"')]
+    raws = _several(data) if data.startswith(b"[") else [raw]
+    names = [known_text(as_text(raw)) for raw in raws if bytes(raw).startswith(b'"')]
     return [name for name in names if name is not None]
 
 
@@ -243,7 +247,7 @@ def _of_one(changed: ObjectReference, raws: dict[str, Raw], *, is_revoked: bool)
         pairs = [] if thing is None else [(thing, changed)]
     else:
         pairs = [] if is_cut else [(thing or changed, role) for role in roles]
-    yield from (Grant(privilege, on, on_all, to, is_revoked) for on, to in pairs for privilege in privileges)
+    yield from (Grant(privilege, on, on_all, grantee, is_revoked) for on, grantee in pairs for privilege in privileges)
 
 
 def _securable(raws: dict[str, Raw]) -> tuple[ObjectReference | None, str | None]:
@@ -288,7 +292,7 @@ def _to_accounts(changed: ObjectReference, properties: Properties) -> Iterator[G
         text = properties.atoms.get(name)
         if text is None:
             continue
-        accounts = [_account(each) for each in _listed(text)]
+        accounts = [_account(account_name) for account_name in _listed(text)]
         if name == "accountsToSet" and None not in accounts:
             yield Grant(None, changed, None, None, is_revoked=True)
         yield from (Grant(None, changed, None, account, is_revoked) for account in accounts if account is not None)

@@ -90,9 +90,9 @@ def incomplete(document: Document, properties: str | None, *, may_be_cut: bool) 
                 yield f"{name} {UNNAMED}"
     doubtful = [place for place, _ in _doubtful_ids(document)]
     for place in _OF_POLICIES:
-        guarded = [one for one in getattr(document, ARRAYS[place]) or () if one is not None]
-        doubtful += [place for one in guarded if any(_new_kinds(one)) or any(_without_policies(one))]
-        yield from {f"{place} {unnamed(kind)}" for one in guarded for _, kind in _nameless_policies(one)}
+        guarded = [element for element in getattr(document, ARRAYS[place]) or () if element is not None]
+        doubtful += [place for element in guarded if any(_new_kinds(element)) or any(_without_policies(element))]
+        yield from {f"{place} {unnamed(kind)}" for element in guarded for _, kind in _nameless_policies(element)}
     yield from (f"{place} {NOT_UNDERSTOOD}" for place in dict.fromkeys(doubtful))
     yield from (f"agents_info {reason}" for reason in dict.fromkeys(map(_of_agent, document.agents or ())) if reason)
     if document.change is not None:
@@ -315,8 +315,8 @@ def _of_content(content: bytes) -> tuple[str, ...]:
 _kept: Final = lru_cache(maxsize=CONTENTS)(_of_content)
 
 
-def _named(what: str, name: str) -> str:
-    return f"{what} {name if len(name) <= LONGEST else name[:LONGEST] + '…'}"
+def _named(kind: str, name: str) -> str:
+    return f"{kind} {name if len(name) <= LONGEST else name[:LONGEST] + '…'}"
 
 
 def _of_document(document: Document) -> Iterator[str]:
@@ -325,9 +325,9 @@ def _of_document(document: Document) -> Iterator[str]:
         if isinstance(named, GuardedDocument):
             yield from _new_kinds(named)
     for place in _OF_POLICIES:
-        for one in getattr(document, ARRAYS[place]) or ():
-            if one is not None:
-                paths = (*(path for path, _ in _nameless_policies(one)), *_without_policies(one))
+        for element in getattr(document, ARRAYS[place]) or ():
+            if element is not None:
+                paths = (*(path for path, _ in _nameless_policies(element)), *_without_policies(element))
                 yield from (f"property {place}[].{path}" for path in paths)
     for _, path in _doubtful_ids(document):
         yield f"property {path}"

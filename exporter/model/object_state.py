@@ -71,7 +71,7 @@ class NameHistory:
     def _append_pending(self) -> None:
         for _, name in sorted((after, name) for name, after in self._pending.items()):
             if not name:
-                self._held[-1:] = [(*held[:3], self._at if held[3] is None else held[3]) for held in self._held[-1:]]
+                self._held[-1:] = [(*last[:3], self._at if last[3] is None else last[3]) for last in self._held[-1:]]
             elif self._held and match_name(self._held[-1][0]) == match_name(name) and self._held[-1][3] is None:
                 self._held[-1] = *self._held[-1][:2], self._at, None
             else:

@@ -130,9 +130,9 @@ def _is_element(kind: str) -> bool:
 
 
 def _containers(names: Mapping[str, SeenNames]) -> tuple[ObjectReference, ...]:
-    every = ((key, name) for key, seen in names.items() for _, name in seen)
-    found = (containers(key.split("/", 1)[0], name, account_in(key)) for key, name in every)
-    return tuple(dict.fromkeys(chain.from_iterable(found)))
+    named = ((key, name) for key, seen in names.items() for _, name in seen)
+    references = (containers(key.split("/", 1)[0], name, account_in(key)) for key, name in named)
+    return tuple(dict.fromkeys(chain.from_iterable(references)))
 
 
 def _names(attributes: Attributes) -> SeenNames:
@@ -332,10 +332,10 @@ def _learn(profile: Profile, other: Profile | Attributes) -> None:
             getattr(profile, name).update(values)
 
 
-def _join(one: dict[str, set[AttributeValue]], other: Mapping[str, Collection[AttributeValue]]) -> None:
+def _join(kept: dict[str, set[AttributeValue]], other: Mapping[str, Collection[AttributeValue]]) -> None:
     for name, values in other.items():
-        known = one.get(name)
+        known = kept.get(name)
         if known is None:
-            one[name] = set(values)
+            kept[name] = set(values)
         elif values:
             known.update(values)

@@ -89,7 +89,7 @@ def _content(document: Document, unknown: list[str], own: str, *, may_be_cut: bo
     content = Content(
         tuple(accesses(document.direct, document.base, document.provider_base)),
         tuple([Write(thing, known_columns(written_document.columns)) for written_document, thing in written]),
-        tuple([one for element, thing in written for one in derivations(thing, element.columns)]),
+        tuple([derivation for element, thing in written for derivation in derivations(thing, element.columns)]),
         (*policies(document.policies, provider=False), *policies(document.provider_policies, provider=True)),
         tuple(joins(document.direct)),
         () if change is None else (change,),
@@ -110,20 +110,20 @@ def merged_contents(contents: Sequence[Content]) -> Content:
     """The contents of the rows of one query, in any order, as one content in which each key is there once. Of the lists
     of agents the greatest is kept.
     """
-    every = chain.from_iterable
+    chained = chain.from_iterable
     whole = _completed(
         Content(
             accesses=unique_by_key(
-                every(content.accesses for content in contents), lambda fact: (fact.access, fact.thing.key)
+                chained(content.accesses for content in contents), lambda fact: (fact.access, fact.thing.key)
             ),
-            writes=unique_by_key(every(content.writes for content in contents), lambda fact: (fact.thing.key,)),
-            derivations=unique_by_key(every(content.derivations for content in contents), _key_of_derivation),
-            policies=unique_by_key(every(content.policies for content in contents), _key_of_reference),
+            writes=unique_by_key(chained(content.writes for content in contents), lambda fact: (fact.thing.key,)),
+            derivations=unique_by_key(chained(content.derivations for content in contents), _key_of_derivation),
+            policies=unique_by_key(chained(content.policies for content in contents), _key_of_reference),
             joins=unique_by_key(
-                every(content.joins for content in contents),
+                chained(content.joins for content in contents),
                 lambda fact: (fact.left.key, fact.join_type or "", fact.right.key),
             ),
-            changes=changes_once(every(content.changes for content in contents)),
+            changes=changes_once(chained(content.changes for content in contents)),
             agents=max((content.agents for content in contents), key=_agents_rank),
             incomplete=tuple(sorted({place for content in contents for place in content.incomplete})),
         )
@@ -150,9 +150,11 @@ def _further_names(
         if thing.data_type is not None:
             types.setdefault(thing.key, set()).add(thing.data_type)
         if name is not None and first.setdefault(thing.key, name) != name:
-            for each in (first[thing.key], name):
-                further[thing.key, each] = ObjectReference(thing.key, thing.kind, object_id=thing.object_id, name=each)
-    return further, {key: each for key, each in types.items() if len(each) > 1}
+            for alias in (first[thing.key], name):
+                further[thing.key, alias] = ObjectReference(
+                    thing.key, thing.kind, object_id=thing.object_id, name=alias
+                )
+    return further, {key: data_types for key, data_types in types.items() if len(data_types) > 1}
 
 
 def _of_further_types(whole: Content, types: Mapping[str, set[str]]) -> Iterator[ObjectReference]:
@@ -160,7 +162,9 @@ def _of_further_types(whole: Content, types: Mapping[str, set[str]]) -> Iterator
     shown = {thing.key: thing for thing in objects(whole) if thing.key in types}
     kept = {(thing.key, thing.data_type) for thing in objects(whole)}
     for key in sorted(types):
-        yield from (replace(shown[key], data_type=one) for one in sorted(types[key]) if (key, one) not in kept)
+        yield from (
+            replace(shown[key], data_type=data_type) for data_type in sorted(types[key]) if (key, data_type) not in kept
+        )
 
 
 def _named_things(content: Content) -> Iterator[ObjectReference]:
@@ -232,9 +236,14 @@ def _completed(content: Content) -> Content:
         content,
         accesses=tuple(map(whole, content.accesses)),
         writes=tuple(map(whole, content.writes)),
-        derivations=tuple([replace(whole(each), target_name=target(each)) for each in content.derivations]),
+        derivations=tuple(
+            [replace(whole(derivation), target_name=target(derivation)) for derivation in content.derivations]
+        ),
         policies=tuple(
-            [replace(whole(each), policy_name=each.policy_name or rules[each.policy_key]) for each in content.policies]
+            [
+                replace(whole(policy), policy_name=policy.policy_name or rules[policy.policy_key])
+                for policy in content.policies
+            ]
         ),
         joins=tuple(map(whole, content.joins)),
         changes=tuple(map(whole, content.changes)),
@@ -244,7 +253,7 @@ def _completed(content: Content) -> Content:
 def _filled(thing: ObjectReference, known: ObjectReference) -> ObjectReference:
     """The thing with the fields of ``known`` that it leaves out and that say which object it is."""
     given = {name: getattr(known, name) for name in _IDENTITY if getattr(thing, name) is None}
-    return replace(thing, **given) if any(one is not None for one in given.values()) else thing
+    return replace(thing, **given) if any(value is not None for value in given.values()) else thing
 
 
 _TRUNCATE: Final = "TRUNCATE_TABLE"
@@ -358,7 +367,7 @@ def _as_one(rows: Sequence[Row]) -> Row:
 
 
 def _least(texts: Iterable[str | None]) -> str | None:
-    return min([one for one in map(uncut, texts) if one is not None], default=None)
+    return min([text for text in map(uncut, texts) if text is not None], default=None)
 
 
 _AGENT: Final = ("agentType", "agentId", "agentName")
@@ -369,10 +378,10 @@ def contradicting_values(rows: Sequence[Row]) -> list[dict[str, str]]:
     because another row gives another value: a query has one start, one parent, one list of agents. Empty, if the rows
     agree.
     """
-    each = [content_of(row.content, "").agents for row in rows]
-    kept = _single_values(_as_one(rows), max(each, key=_agents_rank))
-    every = (_single_values(row, agents) for row, agents in zip(rows, each, strict=True))
-    return [{name: value for name, value in values.items() if value != kept[name]} for values in every]
+    agents_of_rows = [content_of(row.content, "").agents for row in rows]
+    kept = _single_values(_as_one(rows), max(agents_of_rows, key=_agents_rank))
+    values_of_rows = (_single_values(row, agents) for row, agents in zip(rows, agents_of_rows, strict=True))
+    return [{name: value for name, value in values.items() if value != kept[name]} for values in values_of_rows]
 
 
 def _single_values(row: Row, agents: tuple[Agent, ...]) -> dict[str, str]:
@@ -421,4 +430,4 @@ def _new_name(change: Change, history: History) -> str | None:
     session = (history.database_name, history.schema_name)[:lacks]
     if name is None or not 0 < lacks < len(own) <= _MOST_PARTS or None in session:
         return name
-    return ".".join([*(stored_as(one) for one in session if one is not None), name])
+    return ".".join([*(stored_as(part) for part in session if part is not None), name])

@@ -65,8 +65,8 @@ class SettingInForce(NamedTuple):
 
     def periods(self, until: int | None) -> Iterator[tuple[HeldSetting, int | None]]:
         """Under each name of its column, with the end."""
-        each = (*self.formers, HeldSetting(self.requester, self.setting, self.since))
-        yield from zip(each, (*(later.since for later in each[1:]), until), strict=True)
+        settings = (*self.formers, HeldSetting(self.requester, self.setting, self.since))
+        yield from zip(settings, (*(later.since for later in settings[1:]), until), strict=True)
 
 
 class EndedSetting(NamedTuple):
@@ -155,8 +155,8 @@ class SettingsInForce:
             ]
         if setting.names or not is_of_several(revoked):
             return [setting.key] if setting.key in self._held else []
-        held = [in_force.setting for in_force in self._held.values()]
-        return [each.key for each in held if ends_grant(revoked, each.property_name, each.names)]
+        settings = [in_force.setting for in_force in self._held.values()]
+        return [other.key for other in settings if ends_grant(revoked, other.property_name, other.names)]
 
     def lose(self, columns: Iterable[str], at: int) -> Iterator[SettingOutcome]:
         """Apply the drop of columns. Gives the settings that it ends."""
@@ -179,7 +179,7 @@ class SettingsInForce:
                 yield from self._end(in_force.setting.key, at)
             else:
                 del self._held[in_force.setting.key]
-                formers = tuple(held for held, _ in in_force.periods(at))
+                formers = tuple(former for former, _ in in_force.periods(at))
             setting = in_force.setting._replace(change_key=change, column=new)
             going_on.append(SettingInForce(requester, setting, at, formers))
         for (in_force, *_), renamed in zip(moved, going_on, strict=True):
@@ -248,7 +248,7 @@ class SettingsInForce:
     def _is_there(self, in_force: SettingInForce, at: int) -> bool:
         """Whether a setting that has not ended otherwise holds at a time, by its tag or policy and its object."""
         absences = self._absences.get(in_force.setting.element or "", ())
-        return self._gone(in_force, at) is None and not any(one.covers(in_force.begin, at) for one in absences)
+        return self._gone(in_force, at) is None and not any(absence.covers(in_force.begin, at) for absence in absences)
 
     def over(self, taken: Take | None = None) -> Iterator[SettingOutcome]:
         """The settings that do not hold now because of a drop, but may hold again after an UNDROP; or because another

@@ -166,7 +166,7 @@ def shown(content: Content) -> dict[str, Shown]:
         pairs = (certain if is_certain else possible)[view]
         pairs[pair] = name
         pairs.setdefault((pair[0], None, None), name)
-    showns = {view: _one(certain[view], possible[view], alone=is_alone) for view in sorted(views)}
+    showns = {view: _one(certain[view], possible[view], is_alone=is_alone) for view in sorted(views)}
     return {view: behind for view, behind in showns.items() if behind.certain or behind.possible}
 
 
@@ -177,19 +177,23 @@ def _of_bases(
     query reads nothing but the view, so all of them are surely behind it.
     """
     bases, provided = (
-        {one.thing.key: one.thing.name for one in content.accesses if one.access in arrays and _is_data(one.thing)}
+        {
+            access.thing.key: access.thing.name
+            for access in content.accesses
+            if access.access in arrays and _is_data(access.thing)
+        }
         for arrays in (("BASE", "PROVIDER_BASE"), ("PROVIDER_BASE",))
     )
-    own = {one.thing.key for one in content.accesses if one.access == "BASE" and _is_shared_view(one.thing)}
+    own = {access.thing.key for access in content.accesses if access.access == "BASE" and _is_shared_view(access.thing)}
     for view in views:
         for key, name in (provided if view in own else bases).items():
             if key != view:
                 yield view, (key, None, None), name, is_alone
 
 
-def _one(certain: dict[Pair, str | None], possible: dict[Pair, str | None], *, alone: bool) -> Shown:
-    rest = {pair: name for pair, name in possible.items() if pair not in certain}
-    return Shown(_sorted(certain), _sorted(rest), alone and any(pair[1] is None for pair in certain))
+def _one(certain: dict[Pair, str | None], possible: dict[Pair, str | None], *, is_alone: bool) -> Shown:
+    uncertain = {pair: name for pair, name in possible.items() if pair not in certain}
+    return Shown(_sorted(certain), _sorted(uncertain), is_alone and any(pair[1] is None for pair in certain))
 
 
 def _sorted(pairs: dict[Pair, str | None]) -> tuple[tuple[Pair, str | None], ...]:
@@ -341,8 +345,8 @@ def _text(pair: Pair) -> str:
     key, view_column, source_column = pair
     if view_column is None:
         return key
-    rest = "" if source_column is None else f"\0{source_column}"
-    return f"{key}\0{len(view_column)}\0{view_column}{rest}"
+    suffix = "" if source_column is None else f"\0{source_column}"
+    return f"{key}\0{len(view_column)}\0{view_column}{suffix}"
 
 
 def _pair(text: str) -> Pair:

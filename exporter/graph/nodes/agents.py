@@ -59,9 +59,9 @@ def named_agents(content: Content) -> list[tuple[int, Agent]]:
 def of_agent(agent: Agent, names: Iterable[str], iris: Iris) -> Node:
     """The node of a software agent: ``agent`` as in any of its rows, ``names`` all of its names."""
     values = single({"ah:agentType": agent.agent_type, "ah:agentId": agent.agent_id})
-    every = tuple(sorted(set(names)))
-    if every:
-        values["ah:agentName"] = every
+    distinct = tuple(sorted(set(names)))
+    if distinct:
+        values["ah:agentName"] = distinct
     return SOFTWARE_AGENT.node(iris.path(agent_path(agent)), values)
 
 
@@ -142,14 +142,16 @@ def of_account(account: str, descriptions: Iterable[AccountDescription]) -> Node
     iri = account_iri(account)
     if iri is None:
         return None
-    every = list(descriptions)
-    organizations = sorted({one.organization for one in every if one.organization is not None})
+    described = list(descriptions)
+    organizations = sorted(
+        {description.organization for description in described if description.organization is not None}
+    )
     prefixes = [f"{organization}-" for organization in organizations]
     names = {account.removeprefix(prefix) for prefix in prefixes if account.startswith(prefix)}
     values: Values = {"rdfs:label": (account,)}
     many: dict[str, Iterable[str]] = {
         "ah:accountName": names,
-        "ah:accountLocator": {one.locator for one in every if one.locator is not None},
+        "ah:accountLocator": {description.locator for description in described if description.locator is not None},
         "ah:memberOf": {organization_iri(organization) for organization in organizations},
     }
     values.update({term: tuple(sorted(texts)) for term, texts in many.items() if texts})

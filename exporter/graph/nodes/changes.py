@@ -37,7 +37,7 @@ def grants(change: Change, change_iri: str, query: QueryContext) -> list[Node]:
 
 
 def _grant(change: Change, grant: Grant, grantee: ObjectReference, query: QueryContext) -> Values:
-    held = change.change_key, None, *setting_of_grant(grant, change.thing)
+    setting_key = change.change_key, None, *setting_of_grant(grant, change.thing)
     return single(
         {
             "prov:wasGeneratedBy": query.iri,
@@ -49,7 +49,7 @@ def _grant(change: Change, grant: Grant, grantee: ObjectReference, query: QueryC
             "ah:granteeName": grantee.name,
             "ah:grantedTo": grantee.domain or grantee.kind.upper(),
             "ah:validFrom": query.start,
-            "ah:validUntil": query.answers.settings.get(held),
+            "ah:validUntil": query.answers.settings.get(setting_key),
         }
     )
 
@@ -68,8 +68,8 @@ def _carried(change_key: str, query: QueryContext) -> Iterator[Node]:
     """The tags and policies that follow the columns that a change renames. The change did not set them, so it does not
     refer to them.
     """
-    for key, each in sorted(query.answers.carried.items()):
-        for carried in sorted(each):
+    for key, carried_settings in sorted(query.answers.carried.items()):
+        for carried in sorted(carried_settings):
             if carried.now.change_key == change_key:
                 until = query.answers.settings.get(carried.now.of_change)
                 yield from _going_on(key, query.facts.query_id, carried._replace(since=query.end), query.iris, until)
@@ -148,8 +148,8 @@ def _setting(change_iri: str, setting: Setting, query: QueryContext) -> Node:
         }
     )
     if is_set(setting):
-        held = setting.change_key, column, setting.property, setting.element_key
-        values |= single({"ah:validFrom": query.start, "ah:validUntil": query.answers.settings.get(held)})
+        setting_key = setting.change_key, column, setting.property, setting.element_key
+        values |= single({"ah:validFrom": query.start, "ah:validUntil": query.answers.settings.get(setting_key)})
     iri = setting_iri(change_iri, column, setting.property, setting.element)
     return Node(SETTING, iri, setting_types(setting.property, is_plain=setting.element is None), values)
 

@@ -64,10 +64,10 @@ def derivation_patterns(content: Content, iris: Iris) -> dict[Target, list[Node]
         )
         alike[names].append(derivation)
     by_target: dict[Target, list[Node]] = defaultdict(list)
-    for names, each in alike.items():
-        ways = tuple(sorted({derivation.source_type for derivation in each}))
-        iri, values = shared_iri("derived", iris, *names, ways), _pattern_values(each[0], ways, iris)
-        by_target[each[0].target_key, each[0].target_column].append(DERIVATION_PATTERN.node(iri, values))
+    for names, derivations in alike.items():
+        ways = tuple(sorted({derivation.source_type for derivation in derivations}))
+        iri, values = shared_iri("derived", iris, *names, ways), _pattern_values(derivations[0], ways, iris)
+        by_target[derivations[0].target_key, derivations[0].target_column].append(DERIVATION_PATTERN.node(iri, values))
     return {target: sorted(nodes, key=lambda node: node.iri) for target, nodes in by_target.items()}
 
 
@@ -89,8 +89,8 @@ def _pattern_values(derivation: Derivation, ways: tuple[str, ...], iris: Iris) -
 def leading_to_patterns(nodes: list[Node], query: QueryContext) -> list[Node]:
     """The nodes, with references from versions of columns to their patterns."""
     by_version = {
-        query.iris.column_state(key, query.version, column): tuple([node.iri for node in each])
-        for (key, column), each in derivation_patterns(query.content, query.iris).items()
+        query.iris.column_state(key, query.version, column): tuple([node.iri for node in patterns])
+        for (key, column), patterns in derivation_patterns(query.content, query.iris).items()
     }
     return [
         node._replace(values={**node.values, "ah:derivationPattern": by_version[node.iri]})
@@ -323,10 +323,10 @@ def shared_enforcements(query: QueryContext) -> list[Node]:
     return enforcements
 
 
-def shared_iri(kind: str, iris: Iris, *what: Any) -> str:
+def shared_iri(kind: str, iris: Iris, *content: Any) -> str:
     """``KIND/DIGEST``: a digest of the content of a shared node, so that nodes with the same content are one node."""
-    return iris.path(f"{kind}/{_digest(*what)}")
+    return iris.path(f"{kind}/{_digest(*content)}")
 
 
-def _digest(*what: Any) -> str:
-    return blake2b(repr(what).encode("utf-8", "surrogatepass"), digest_size=_DIGEST).hexdigest()
+def _digest(*content: Any) -> str:
+    return blake2b(repr(content).encode("utf-8", "surrogatepass"), digest_size=_DIGEST).hexdigest()

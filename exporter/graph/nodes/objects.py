@@ -118,8 +118,8 @@ def label_of(profile: Profile, history: ObjectHistory) -> str | None:
 
 def _last_name(history: ObjectHistory) -> str | None:
     """The current name, else the last one; None if no row gives a name."""
-    each = ((named.until is None, named.since, named.name) for named in history.names)
-    return max(each, default=(False, 0, None))[2]
+    ranked = ((named.until is None, named.since, named.name) for named in history.names)
+    return max(ranked, default=(False, 0, None))[2]
 
 
 def domain_label(kind: str) -> str:
@@ -230,7 +230,7 @@ def version_of_copy(source: str, inferred: Inferred, iris: Iris) -> tuple[Node, 
     """
     copy, event = inferred.copy, inferred.copy.event
     query, thing = iris.query(event.query_id), iris.object(copy.key)
-    made, found = state_made_by(event.query_id), state_before(copy.first)
+    made, first = state_made_by(event.query_id), state_before(copy.first)
     derived = iris.state(source, inferred.state)
     columns = sorted(inferred.columns.items())
     values: Values = {
@@ -252,25 +252,25 @@ def version_of_copy(source: str, inferred: Inferred, iris: Iris) -> tuple[Node, 
     }
     return (
         VERSION.node(iris.state(copy.key, made), values),
-        Node(VERSION, iris.state(copy.key, found), UNRECORDED_VERSION_TYPES, before),
+        Node(VERSION, iris.state(copy.key, first), UNRECORDED_VERSION_TYPES, before),
     )
 
 
-def with_outcome(made: Node, found: Node, outcome: FirstStateOutcome, iris: Iris) -> list[Node]:
+def with_outcome(made: Node, first: Node, outcome: FirstStateOutcome, iris: Iris) -> list[Node]:
     """The two versions of :func:`version_of_copy`, when it is known what became of the second one: both are the same
     data, so the first one ended with it.
     """
     if outcome.is_kept:  # a version that no other follows is the last one, and its time is known
-        found = found._replace(values={**found.values, "ah:priorVersion": (made.iri,)})
-    return [with_ending(made, outcome.ending, iris), found]
+        first = first._replace(values={**first.values, "ah:priorVersion": (made.iri,)})
+    return [with_ending(made, outcome.ending, iris), first]
 
 
 def _copied_column(source: str, inferred: Inferred, name: str, state: str, iris: Iris) -> Iterator[Node]:
     """The versions of a column of the copy, and its derivation. ``state``: that of the column of the source."""
     copy, event = inferred.copy, inferred.copy.event
     query = iris.query(event.query_id)
-    made, found = state_made_by(event.query_id), state_before(copy.first)
-    column, held = iris.column(copy.key, name), iris.column_state(source, state, name)
+    made, first = state_made_by(event.query_id), state_before(copy.first)
+    column, source_version = iris.column(copy.key, name), iris.column_state(source, state, name)
     own = iris.column_state(copy.key, made, name)
     yield COLUMN_VERSION.node(
         own,
@@ -278,16 +278,16 @@ def _copied_column(source: str, inferred: Inferred, name: str, state: str, iris:
             "prov:specializationOf": (column,),
             "dcterms:isPartOf": (iris.state(copy.key, made),),
             "prov:wasGeneratedBy": (query,),
-            "prov:wasDerivedFrom": (held,),
+            "prov:wasDerivedFrom": (source_version,),
         },
     )
     yield Node(
         COLUMN_VERSION,
-        iris.column_state(copy.key, found, name),
+        iris.column_state(copy.key, first, name),
         UNRECORDED_COLUMN_VERSION_TYPES,
         {
             "prov:specializationOf": (column,),
-            "dcterms:isPartOf": (iris.state(copy.key, found),),
+            "dcterms:isPartOf": (iris.state(copy.key, first),),
             "ah:priorColumnVersion": (own,),
         },
     )
@@ -300,7 +300,7 @@ def _copied_column(source: str, inferred: Inferred, name: str, state: str, iris:
             "ah:sourceObject": (iris.object(source),),
             "ah:sourceName": (copy.source,),
             "ah:sourceColumn": (iris.column(source, name),),
-            "ah:sourceColumnVersion": (held,),
+            "ah:sourceColumnVersion": (source_version,),
             "ah:targetColumn": (column,),
             "ah:targetColumnVersion": (own,),
             "ah:targetName": (copy.name,),

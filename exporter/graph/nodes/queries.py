@@ -65,7 +65,10 @@ def _unchanged(columns: Collection[str]) -> dict[str, str]:
     """The terms of a query that have the name of a column (``ah:queryTag`` of ``query_tag``), and the column; in the
     order of the class.
     """
-    names = {one.term: re.sub(r"[A-Z]", r"_\g<0>", one.term.removeprefix("ah:")).lower() for one in QUERY.properties}
+    names = {
+        predicate.term: re.sub(r"[A-Z]", r"_\g<0>", predicate.term.removeprefix("ah:")).lower()
+        for predicate in QUERY.properties
+    }
     return {term: name for term, name in names.items() if name in columns}
 
 
@@ -122,8 +125,8 @@ def run_nodes(query: QueryContext, links: Links) -> Iterator[Node]:
         "ah:hasJoin": links.joins,
         "ah:hasChange": _iris([change for change, _ in changed]),
     }
-    of = QUERY if query.facts.calls is None else AGGREGATED_QUERIES
-    yield of.node(query.iri, _query(query, associated, parts))
+    node_class = QUERY if query.facts.calls is None else AGGREGATED_QUERIES
+    yield node_class.node(query.iri, _query(query, associated, parts))
     yield from associated
     for change, settings in changed:
         yield change

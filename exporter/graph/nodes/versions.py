@@ -228,7 +228,7 @@ def _column_version(
     if sources:
         # By column, which is the same in all runs of a statement; by version, it would not be.
         values["prov:wasDerivedFrom"] = tuple(
-            [version for _, version in sorted(sources.items(), key=lambda each: str(each[0]))]
+            [version for _, version in sorted(sources.items(), key=lambda item: str(item[0]))]
         )
     return COLUMN_VERSION.node(iri, values)
 

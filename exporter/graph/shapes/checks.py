@@ -215,49 +215,49 @@ def test_of_values(constraint: Constraint, predicate: Property) -> ValuesTest | 
         case UniqueLang() | Count(bound=0 | 1):
             return passes
         case Count(bound=bound):
-            return lambda found: len(found) >= bound
+            return lambda values: len(values) >= bound
         case HasValue(term=term) if predicate.range == "xsd:string":
-            return (lambda found: term.value in found) if term == Literal(term.value) else fails
+            return (lambda values: term.value in values) if term == Literal(term.value) else fails
     return None
 
 
-def all_tests(most: int | None, each: list[ValueTest], others: list[ValuesTest]) -> ValuesTest:
+def all_tests(most: int | None, of_each: list[ValueTest], of_all: list[ValuesTest]) -> ValuesTest:
     """All tests of a property's values as one; it is only applied to properties that have values. ``most``: how many
-    there may be; ``each``: tests of each value; ``others``: of all values together.
+    there may be; ``of_each``: tests of each value; ``of_all``: of all values together.
     """
-    if fails in each or most == 0:
+    if fails in of_each or most == 0:
         return fails
-    if others:
-        rest = all_tests(most, each, [])
-        return lambda values: rest(values) and all(test(values) for test in others)
+    if of_all:
+        each_test = all_tests(most, of_each, [])
+        return lambda values: each_test(values) and all(test(values) for test in of_all)
     if most == 1:
-        return _of_one(each)
-    of_many = _of_many(each)
+        return _of_one(of_each)
+    of_many = _of_many(of_each)
     return of_many if most is None else lambda values: len(values) <= most and of_many(values)
 
 
-def _of_one(each: list[ValueTest]) -> ValuesTest:
-    if not each:
+def _of_one(tests: list[ValueTest]) -> ValuesTest:
+    if not tests:
         return lambda values: len(values) == 1
-    if len(each) > 1:
-        return lambda values: len(values) == 1 and all(test(values[0]) for test in each)
-    (test,) = each
+    if len(tests) > 1:
+        return lambda values: len(values) == 1 and all(test(values[0]) for test in tests)
+    (test,) = tests
     if isinstance(test, References):
         passed = test.passed
         return lambda values: len(values) == 1 and (values[0] in passed or test(values[0]))
     return lambda values: len(values) == 1 and test(values[0])
 
 
-def _of_many(each: list[ValueTest]) -> ValuesTest:
-    if not each:
+def _of_many(tests: list[ValueTest]) -> ValuesTest:
+    if not tests:
         return bool  # there are values
-    if len(each) > 1:
-        return lambda found: all(test(value) for value in found for test in each)
-    (test,) = each
+    if len(tests) > 1:
+        return lambda values: all(test(value) for value in values for test in tests)
+    (test,) = tests
     if isinstance(test, References):
         passed = test.passed
-        return lambda found: passed.issuperset(found) or all(map(test, found))
-    return lambda found: all(map(test, found))
+        return lambda values: passed.issuperset(values) or all(map(test, values))
+    return lambda values: all(map(test, values))
 
 
 # --- plans ------------------------------------------------------------------------------------------------------------
@@ -332,11 +332,11 @@ class _Compiler:
     of them: it has no values.
     """
 
-    def __init__(self, base: str, of: NodeClass, types: tuple[str, ...]) -> None:
-        self._base, self._of, self._types = base, of, types
-        unknown = Node(of, "", types, {})
+    def __init__(self, base: str, node_class: NodeClass, types: tuple[str, ...]) -> None:
+        self._base, self._of, self._types = base, node_class, types
+        unknown = Node(node_class, "", types, {})
         self._unknown, self._focus = NodeGraph([unknown], base), iri_of(unknown, base)
-        self._properties = {full(predicate.term): predicate for predicate in of.properties}
+        self._properties = {full(predicate.term): predicate for predicate in node_class.properties}
 
     def plan(self, shapes: Iterable[Shape]) -> ClassTests:
         """The plan of the nodes."""
@@ -391,8 +391,8 @@ class _Compiler:
         else:
             values_test = test_of_values(constraint, predicate)
 
-            def asked(found: tuple[Value, ...]) -> bool:
-                values = {term_of(value, predicate, base): None for value in found}
+            def asked(plain_values: tuple[Value, ...]) -> bool:
+                values = {term_of(value, predicate, base): None for value in plain_values}
                 return next(constraint.failing(unknown, self._focus, values), asked) is asked
 
             if values_test is not passes:
@@ -422,19 +422,19 @@ class _Compiler:
 
     def _order(self, shape: Shape, path: Predicate, constraint: LessThan) -> NodeTest:
         """The test of whether the values of the path come before those of the other property."""
-        one, other = (self._properties.get(iri.value) for iri in (path.iri, constraint.predicate))
-        if one and other and one.range == other.range in {"xsd:dateTime", "xsd:integer"}:
-            return in_time(one.term, other.term, is_inclusive=constraint.is_inclusive)
-        if TYPE in {path.iri, constraint.predicate} or (one and other):
+        own, other = (self._properties.get(iri.value) for iri in (path.iri, constraint.predicate))
+        if own and other and own.range == other.range in {"xsd:dateTime", "xsd:integer"}:
+            return in_time(own.term, other.term, is_inclusive=constraint.is_inclusive)
+        if TYPE in {path.iri, constraint.predicate} or (own and other):
             return self._asked(shape, constraint)
         return passes  # one of the two has no values
 
     def _asked(self, shape: Shape, constraint: Constraint) -> NodeTest:
         """The test for a constraint without a faster form: it is applied to the whole node."""
-        of, types, base = self._of, self._types, self._base
+        node_class, types, base = self._of, self._types, self._base
 
         def asked(iri: str, values: Values) -> bool:
-            node = Node(of, iri, types, values)
+            node = Node(node_class, iri, types, values)
             graph, focus = NodeGraph([node], base), iri_of(node, base)
             of_path = shape.path.values(graph, focus) if shape.path else (focus,)
             return next(constraint.failing(graph, focus, of_path), asked) is asked

@@ -94,7 +94,7 @@ def _above() -> dict[str, frozenset[str]]:
     stated = {term for triple in hierarchy() for term in (triple.subject, triple.object) if isinstance(term, NamedNode)}
     kinds = {name for names in KIND_CLASSES.values() for name in names}
     classes = stated | {NamedNode(full(name)) for name in readable() | kinds}
-    return {short(each.value): frozenset(map(text, graph.superclasses(each))) for each in classes}
+    return {short(class_.value): frozenset(map(text, graph.superclasses(class_))) for class_ in classes}
 
 
 def superclasses(name: str) -> frozenset[str]:
@@ -111,11 +111,11 @@ def readable() -> frozenset[str]:
     """The classes (``ah:…``) that an IRI can have by its form."""
     kinds = (classes[0] for classes in KIND_CLASSES.values())
     queries = ("ah:Query", "ah:AggregatedQueries")
-    others = (*queries, "ah:Export", "ah:User", "ah:SoftwareAgent", "ah:Location", "ah:Policy", "ah:SnowflakeObject")
+    further = (*queries, "ah:Export", "ah:User", "ah:SoftwareAgent", "ah:Location", "ah:Policy", "ah:SnowflakeObject")
     return frozenset(
         {
             *kinds,
-            *others,
+            *further,
             *_OF_QUERY.values(),
             *_OF_CHANGE.values(),
             *_OF_OBJECT,
@@ -288,7 +288,7 @@ def fault_of_class(shape: Term) -> str | None:
 def _terms(node: Term, shapes: MemoryGraph) -> Iterator[NamedNode]:
     """The IRI, or those in a path or list."""
     known = shapes.by_subject
-    parts = reachable([node], lambda one: chain(*known.get(one, {}).values()) if isinstance(one, BlankNode) else ())
+    parts = reachable([node], lambda term: chain(*known.get(term, {}).values()) if isinstance(term, BlankNode) else ())
     return (part for part in parts if isinstance(part, NamedNode))
 
 
@@ -297,7 +297,9 @@ def _kinds() -> dict[str, str]:
     """The IRIs of the ontology's terms in its own namespace: each is a class or a property."""
     triples = Documents().triples(ontology_dir() / "access-history.ttl")
     types = {
-        text(cast("Term", one.subject)): text(cast("Term", one.object)) for one in triples if one.predicate == TYPE
+        text(cast("Term", triple.subject)): text(cast("Term", triple.object))
+        for triple in triples
+        if triple.predicate == TYPE
     }
     return {
         iri: "a property" if type_.endswith("Property") else "a class"

@@ -52,8 +52,8 @@ class Parameters:
             if self._source.values(self._subject, name) and not self._source.values(self._subject, with_):
                 raise self._refused(f"sh:{name} has no meaning without sh:{with_}")
 
-    def _refused(self, what: str) -> Exception:
-        return self._source.refused(self._subject, what)
+    def _refused(self, fault: str) -> Exception:
+        return self._source.refused(self._subject, fault)
 
     # --- values -------------------------------------------------------------------------------------------------------
 
@@ -108,11 +108,11 @@ class Parameters:
     def closed(self, name: str, value: Term) -> frozenset[NamedNode] | None:
         ignored = self._source.one(self._subject, "ignoredProperties")
         also = [] if ignored is None else self._source.items(self._subject, "ignoredProperties", ignored)
-        paths = [self._shape_of(one).path for one in self._source.values(self._subject, "property")]
+        paths = [self._shape_of(shape).path for shape in self._source.values(self._subject, "property")]
         if not self.truth(name, value):
             return None
         own = [path.iri for path in paths if isinstance(path, Predicate)]
-        return frozenset([*own, *(self.iri("ignoredProperties", one) for one in also)])
+        return frozenset([*own, *(self.iri("ignoredProperties", term) for term in also)])
 
     # --- other shapes -------------------------------------------------------------------------------------------------
 
@@ -141,9 +141,9 @@ class Parameters:
             raise self._refused(f"sh:{name} has no meaning without sh:qualifiedMinCount or sh:qualifiedMaxCount")
         disjoint = "qualifiedValueShapesDisjoint"
         siblings = self._siblings(value) if self.truth(disjoint, self._source.one(self._subject, disjoint)) else ()
-        others = tuple(map(self._shape_of, siblings))
+        sibling_shapes = tuple(map(self._shape_of, siblings))
         return [
-            Qualified(f"sh:{which}", self._shape_of(value), others, self.number(which, bound))
+            Qualified(f"sh:{which}", self._shape_of(value), sibling_shapes, self.number(which, bound))
             for which, bound in bounds.items()
             if bound is not None
         ]
@@ -152,7 +152,7 @@ class Parameters:
         """The other qualified value shapes of the shapes that have this one as a property shape."""
         graph, property_ = self._source.graph, sh("property")
         parents = graph.subjects(property_, self._subject)
-        properties = [one for parent in parents for one in graph.objects(parent, property_)]
+        properties = [predicate for parent in parents for predicate in graph.objects(parent, property_)]
         shapes = {
             shape: None for predicate in properties for shape in self._source.values(predicate, "qualifiedValueShape")
         }

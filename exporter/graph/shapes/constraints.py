@@ -198,9 +198,9 @@ class Equals(Constraint):
     predicate: NamedNode
 
     def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:
-        others = data.objects(focus, self.predicate)
-        yield from (value for value in values if value not in others)
-        yield from (other for other in others if other not in values)
+        other_values = data.objects(focus, self.predicate)
+        yield from (value for value in values if value not in other_values)
+        yield from (other for other in other_values if other not in values)
 
 
 @dataclass(frozen=True)
@@ -210,8 +210,8 @@ class Disjoint(Constraint):
     predicate: NamedNode
 
     def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:
-        others = data.objects(focus, self.predicate)
-        yield from (value for value in values if value in others)
+        other_values = data.objects(focus, self.predicate)
+        yield from (value for value in values if value in other_values)
 
 
 @dataclass(frozen=True)
@@ -221,9 +221,9 @@ class LessThan(Constraint):
     predicate: NamedNode
 
     def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:
-        others = data.objects(focus, self.predicate)
+        other_values = data.objects(focus, self.predicate)
         for value in values:
-            for other in others:
+            for other in other_values:
                 if not is_before(value, other, or_same=self.is_inclusive):
                     yield value
 

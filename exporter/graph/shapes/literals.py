@@ -117,11 +117,11 @@ def _duration(text: str) -> timedelta | Duration:
     if not match:
         raise ValueError(text)
     sign = -1 if match[1] == "-" else 1
-    years, months, *others = (Decimal((part or "0").replace(",", ".")) for part in match.groups()[1:])
-    weeks, days, hours, minutes, seconds = map(float, others)
-    rest = timedelta(weeks=weeks, days=days, hours=hours, minutes=minutes, seconds=seconds) * sign
+    years, months, *units = (Decimal((part or "0").replace(",", ".")) for part in match.groups()[1:])
+    weeks, days, hours, minutes, seconds = map(float, units)
+    delta = timedelta(weeks=weeks, days=days, hours=hours, minutes=minutes, seconds=seconds) * sign
     months += 12 * years
-    return Duration(months * sign, rest) if months else rest
+    return Duration(months * sign, delta) if months else delta
 
 
 def _xml(text: str) -> bytes:
@@ -295,11 +295,11 @@ def _is_linear(pattern: str) -> bool:
     >>> [_is_linear(one) for one in ("^[A-Z]+$", "R", "^a{4}-[*]b*", "(a+)+", "a*", "^a|b*", "(?:a?){40}")]
     [True, True, True, False, False, False, False]
     """
-    rest = _fixed.sub("", pattern)
-    if _back.search(pattern) or _chooses(rest):
+    varying = _fixed.sub("", pattern)
+    if _back.search(pattern) or _chooses(varying):
         return False
-    times = len(_repeats.findall(rest))
-    return times == 0 or (times == 1 and rest.startswith("^"))
+    times = len(_repeats.findall(varying))
+    return times == 0 or (times == 1 and varying.startswith("^"))
 
 
 def _stop(_: int, __: FrameType | None) -> NoReturn:

@@ -97,14 +97,14 @@ class MemoryGraph:
         self._above: dict[Term, frozenset[Term]] = {}
         for triple in triples:
             predicate, value = triple.predicate, triple.object
-            of = self.by_subject.setdefault(triple.subject, {})  # type: ignore[arg-type]  # no subject is a triple
-            if predicate in of:
-                of[predicate][value] = None  # type: ignore[index]  # as above
+            properties = self.by_subject.setdefault(triple.subject, {})  # type: ignore[arg-type]  # no subject is a triple
+            if predicate in properties:
+                properties[predicate][value] = None  # type: ignore[index]  # as above
             else:
-                of[predicate] = {value: None}  # type: ignore[dict-item]  # as above
+                properties[predicate] = {value: None}  # type: ignore[dict-item]  # as above
 
     def __len__(self) -> int:
-        return sum(len(values) for of in self.by_subject.values() for values in of.values())
+        return sum(len(values) for properties in self.by_subject.values() for values in properties.values())
 
     def objects(self, subject: Term, predicate: NamedNode) -> Collection[Term]:
         """As :class:`Data`."""
@@ -124,7 +124,7 @@ class MemoryGraph:
         """As :class:`Data`."""
         if isinstance(node, Literal):
             return False
-        return any(class_ in self.superclasses(one) for one in self.objects(node, TYPE))
+        return any(class_ in self.superclasses(own_class) for own_class in self.objects(node, TYPE))
 
     def pairs(self, predicate: NamedNode) -> Iterator[tuple[Term, Collection[Term]]]:
         """Every value of a property, with the nodes that have it."""
@@ -132,23 +132,23 @@ class MemoryGraph:
 
     def instances(self, class_: Term) -> Iterator[Term]:
         """The instances of a class and of its subclasses; some may come more than once."""
-        for one in reachable([class_], lambda one: self.subjects(SUBCLASS, one)):
-            yield from self.subjects(TYPE, one)
+        for subclass in reachable([class_], lambda subclass: self.subjects(SUBCLASS, subclass)):
+            yield from self.subjects(TYPE, subclass)
 
     def _index(self) -> dict[NamedNode, dict[Term, dict[Term, None]]]:
         if self._to is None:
             self._to = {}
-            for subject, of in self.by_subject.items():
-                for predicate, values in of.items():
-                    to = self._to.setdefault(predicate, {})
+            for subject, properties in self.by_subject.items():
+                for predicate, values in properties.items():
+                    by_value = self._to.setdefault(predicate, {})
                     for value in values:
-                        to.setdefault(value, {})[subject] = None
+                        by_value.setdefault(value, {})[subject] = None
         return self._to
 
     def superclasses(self, class_: Term) -> frozenset[Term]:
         """The class and all of its superclasses."""
         if class_ not in self._above:
-            self._above[class_] = frozenset(reachable([class_], lambda one: self.objects(one, SUBCLASS)))
+            self._above[class_] = frozenset(reachable([class_], lambda subclass: self.objects(subclass, SUBCLASS)))
         return self._above[class_]
 
 

@@ -102,37 +102,37 @@ _TYPES: Final[Mapping[NodeClass, frozenset[str]]] = {
 """The classes that nodes can have, for classes of nodes that vary."""
 
 
-def types_of(of: NodeClass) -> Collection[str]:
+def types_of(node_class: NodeClass) -> Collection[str]:
     """The classes (``ah:…``) that nodes of the vocabulary's class can have."""
-    return _TYPES.get(of, of.types)
+    return _TYPES.get(node_class, node_class.types)
 
 
 @cache
-def can_be(of: NodeClass, class_: str) -> bool:
+def can_be(node_class: NodeClass, class_: str) -> bool:
     """Whether a node of the vocabulary's class can be an instance of ``class_``, a whole IRI."""
-    return any(class_ in superclasses(name) for name in types_of(of))
+    return any(class_ in superclasses(name) for name in types_of(node_class))
 
 
 @cache
 def class_named(name: str) -> NodeClass:
     """The vocabulary's class with this name."""
-    return next(of for of in NODE_CLASSES if of.name == name)
+    return next(node_class for node_class in NODE_CLASSES if node_class.name == name)
 
 
 @cache
-def property_of(of: NodeClass, predicate: NamedNode) -> Property | None:
+def property_of(node_class: NodeClass, predicate: NamedNode) -> Property | None:
     """The property of the class with this predicate; None where the class does not have it."""
-    return next((one for one in of.properties if full(one.term) == predicate.value), None)
+    return next((property_ for property_ in node_class.properties if full(property_.term) == predicate.value), None)
 
 
 @cache
-def leading_to(of: NodeClass, predicate: str) -> tuple[tuple[NodeClass, str], ...]:
+def leading_to(node_class: NodeClass, predicate: str) -> tuple[tuple[NodeClass, str], ...]:
     """The classes whose ``predicate`` (a whole IRI) can have a node of this class as its value, each with the term."""
     return tuple(
-        (other, one.term)
+        (other, property_.term)
         for other in NODE_CLASSES
-        for one in other.properties
-        if full(one.term) == predicate and not one.is_literal and can_be(of, full(one.range))
+        for property_ in other.properties
+        if full(property_.term) == predicate and not property_.is_literal and can_be(node_class, full(property_.range))
     )
 
 
@@ -221,9 +221,9 @@ class _Places:
         self.needed = Needed()
         self.doing = ""
 
-    def at(self, ring: str, of: NodeClass) -> Nodes:
+    def at(self, ring: str, node_class: NodeClass) -> Nodes:
         """Nodes of a class in a ring; records that they are needed."""
-        nodes = Nodes(ring, of)
+        nodes = Nodes(ring, node_class)
         self.needed.nodes.add(nodes)
         return nodes
 
@@ -251,34 +251,38 @@ class _Places:
             return {self._referring(value, link): None for link in leading_to(value.of, predicate.value)}
         if value == _CLASS and predicate == SUBCLASS:
             return {_CLASS: None}
-        if value == _ALONE or predicate == TYPE or any(property_of(of, predicate) for of in NODE_CLASSES):
+        if (
+            value == _ALONE
+            or predicate == TYPE
+            or any(property_of(node_class, predicate) for node_class in NODE_CLASSES)
+        ):
             raise TooFarError(f"{self.doing} leads to all nodes that have the same value")
         return {}
 
     def _referred(self, nodes: Nodes, property_: Property) -> Places:
         link = nodes.of, property_.term
-        classes = [of for of in OBJECT_OF if can_be(of, full(property_.range))]
+        classes = [node_class for node_class in OBJECT_OF if can_be(node_class, full(property_.range))]
         if link in WITHIN_OBJECT:
-            return {self._beside(nodes, of): None for of in classes}
+            return {self._beside(nodes, node_class): None for node_class in classes}
         if link in BETWEEN_OBJECTS and nodes.ring == OWN:
             self.needed.referred.add((nodes.of, BETWEEN_OBJECTS[link]))
-            return {self.at(REFERRED, of): None for of in classes}
+            return {self.at(REFERRED, node_class): None for node_class in classes}
         return {Outside(property_.range): None}
 
     def _referring(self, nodes: Nodes, link: Link) -> Nodes:
-        of = link[0]
+        node_class = link[0]
         if link in WITHIN_OBJECT:
             self.needed.terms.add(link)
-            return self._beside(nodes, of)
+            return self._beside(nodes, node_class)
         if link in BETWEEN_OBJECTS and nodes.ring == OWN:
             self.needed.terms.add(link)
-            self.needed.referring.add((of, BETWEEN_OBJECTS[link]))
-            return self.at(REFERRING, of)
-        raise TooFarError(f"{self.doing} leads to {_a(of.name)}, {_BEYOND}")
+            self.needed.referring.add((node_class, BETWEEN_OBJECTS[link]))
+            return self.at(REFERRING, node_class)
+        raise TooFarError(f"{self.doing} leads to {_a(node_class.name)}, {_BEYOND}")
 
-    def _beside(self, nodes: Nodes, of: NodeClass) -> Nodes:
+    def _beside(self, nodes: Nodes, node_class: NodeClass) -> Nodes:
         """Nodes of the same object as these, of another class."""
-        return self.at(BEHIND if nodes.ring == REFERRING else nodes.ring, of)
+        return self.at(BEHIND if nodes.ring == REFERRING else nodes.ring, node_class)
 
     def _unknown(self, outside: Outside) -> TooFarError:
         return TooFarError(f"{self.doing} goes on from {_a(outside.name)}, {_BEYOND}")
@@ -329,25 +333,27 @@ class _Look:
 
     def at_targets(self) -> Places:
         """The focus nodes, where they are nodes of an object."""
-        targets, found = self._shape.targets, Places()
+        targets, places = self._shape.targets, Places()
         for class_ in targets.classes:
-            instances = [of for of in NODE_CLASSES if can_be(of, class_.value)]
-            found |= self._focus(f"sh:targetClass {class_.value}", instances)
+            instances = [node_class for node_class in NODE_CLASSES if can_be(node_class, class_.value)]
+            places |= self._focus(f"sh:targetClass {class_.value}", instances)
         for predicate in targets.subjects_of:
-            having = [of for of in NODE_CLASSES if predicate == TYPE or property_of(of, predicate)]
+            having = [
+                node_class for node_class in NODE_CLASSES if predicate == TYPE or property_of(node_class, predicate)
+            ]
             focus = self._focus(f"sh:targetSubjectsOf {predicate.value}", having)
             for nodes in focus:
                 self._places.objects(nodes, predicate)
-            found |= focus
-        return found
+            places |= focus
+        return places
 
     def _focus(self, target: str, classes: Iterable[NodeClass]) -> Places:
-        found: Places = {}
-        for of in classes:
-            if of not in OBJECT_OF:
-                raise TooFarError(f"{target} looks for {_a(of.name)}, {_BEYOND}")
-            found[self._places.at(OWN, of)] = None
-        return found
+        places: Places = {}
+        for node_class in classes:
+            if node_class not in OBJECT_OF:
+                raise TooFarError(f"{target} looks for {_a(node_class.name)}, {_BEYOND}")
+            places[self._places.at(OWN, node_class)] = None
+        return places
 
     def _at_shape(self, shape: Shape, focus: Places) -> None:
         """Follows the constraints of a shape from these focus nodes."""
@@ -356,7 +362,7 @@ class _Look:
         outer, self.part, values = self.part, shape, focus
         if shape.path:
             self._places.doing = f"the path {shape.path_text}"
-            values = {value: None for one in focus for value in shape.path.values(self._places, one)}
+            values = {value: None for place in focus for value in shape.path.values(self._places, place)}
         for constraint in shape.constraints:
             self._places.doing = constraint.component
             self._at_constraint(constraint, focus, values)
@@ -369,17 +375,19 @@ class _Look:
         elif isinstance(constraint, Closed):
             self._check_known(values, constraint.component)
             known = [value.of for value in values if isinstance(value, Nodes)]
-            self._places.needed.terms |= {(of, each.term) for of in known for each in of.properties}
+            self._places.needed.terms |= {
+                (node_class, property_.term) for node_class in known for property_ in node_class.properties
+            }
         elif isinstance(constraint, OfClass) and not _is_told_by_iri(constraint.class_.value):
             self._check_known(values, f"sh:class {constraint.class_.value}")
         for inner in constraint.inner_shapes:
             self._at_shape(inner, values)
 
     @staticmethod
-    def _check_known(values: Places, what: str) -> None:
+    def _check_known(values: Places, component: str) -> None:
         for value in values:
             if isinstance(value, Outside):
-                raise TooFarError(f"{what} of {_a(value.name)}, {_BEYOND}")
+                raise TooFarError(f"{component} of {_a(value.name)}, {_BEYOND}")
 
 
 @cache
@@ -408,21 +416,21 @@ class NeighbourhoodShapes:
         """The names of the shapes."""
         return tuple(shape.name for shape in self._shapes)
 
-    def needs(self, of: NodeClass, *rings: str) -> bool:
+    def needs(self, node_class: NodeClass, *rings: str) -> bool:
         """Whether the shapes need nodes of a class in one of these rings."""
-        return any(Nodes(ring, of) in self.needed.nodes for ring in rings)
+        return any(Nodes(ring, node_class) in self.needed.nodes for ring in rings)
 
     def needed_values(self, node: Node) -> Values:
         """The values of a node that the shapes need."""
         return {term: values for term, values in node.values.items() if (node.of, term) in self.needed.terms}
 
-    def check(self, own: list[Node], others: list[Node], base: str) -> dict[str, list[Result]]:
+    def check(self, own: list[Node], neighbours: list[Node], base: str) -> dict[str, list[Result]]:
         """The results of the shapes, in order, by the IRI of the node that they target: one of an object's own nodes.
-        ``others``: the rest of its neighbourhood. A result can be about another node, or about a value on the way.
+        ``neighbours``: the rest of its neighbourhood. A result can be about another node, or about a value on the way.
         """
-        graph, found = NodeGraph([*own, *others], base), {}
+        graph, by_node = NodeGraph([*own, *neighbours], base), {}
         for focus in {iri_of(node, base): None for node in own}:
             targeted = [(shape, focus) for shape in self._shapes if is_target(focus, shape.targets, graph)]
             if results := results_at(targeted, graph):
-                found[focus.value] = results
-        return found
+                by_node[focus.value] = results
+        return by_node

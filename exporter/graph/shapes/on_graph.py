@@ -51,9 +51,9 @@ def _ontology() -> MemoryGraph:
 
 
 @cache
-def _properties(of: NodeClass) -> dict[str, tuple[NamedNode, Property]]:
+def _properties(node_class: NodeClass) -> dict[str, tuple[NamedNode, Property]]:
     """The properties of a class with their IRIs, by term."""
-    return {predicate.term: (NamedNode(full(predicate.term)), predicate) for predicate in of.properties}
+    return {predicate.term: (NamedNode(full(predicate.term)), predicate) for predicate in node_class.properties}
 
 
 def term_of(value: Value, predicate: Property, base: str) -> Term:
@@ -84,14 +84,14 @@ def validate(triples: MemoryGraph | Iterable[Triple | Quad], shapes: Shapes) -> 
 
 def focus_nodes(graph: MemoryGraph, targets: Targets) -> dict[Term, None]:
     """The nodes that a shape applies to (SHACL, section 2.1.3)."""
-    found: dict[Term, None] = dict.fromkeys(targets.nodes)
+    nodes: dict[Term, None] = dict.fromkeys(targets.nodes)
     for class_ in targets.classes:
-        found |= dict.fromkeys(graph.instances(class_))
+        nodes |= dict.fromkeys(graph.instances(class_))
     for predicate in targets.subjects_of:
-        found |= {subject: None for _, subjects in graph.pairs(predicate) for subject in subjects}
+        nodes |= {subject: None for _, subjects in graph.pairs(predicate) for subject in subjects}
     for predicate in targets.objects_of:
-        found |= {value: None for value, _ in graph.pairs(predicate)}
-    return found
+        nodes |= {value: None for value, _ in graph.pairs(predicate)}
+    return nodes
 
 
 def is_target(node: Term, targets: Targets, graph: MemoryGraph) -> bool:
@@ -224,13 +224,15 @@ def shacl_report(results: Iterable[Result], *, is_cut: bool = False) -> str:
 
     Only a path of several steps and a shape without a name are blank nodes, as SHACL has them (section 2.3.1).
     """
-    every = [(f"{_REPORT}/result/{number}", result) for number, result in enumerate(results, start=1)]
-    listed = "".join(f" ;\n    sh:result <{iri}>" for iri, _ in every)
-    report = f"<{_REPORT}> a sh:ValidationReport ;\n    sh:conforms {str(not every).lower()}{listed} .\n"
+    numbered = [(f"{_REPORT}/result/{number}", result) for number, result in enumerate(results, start=1)]
+    listed = "".join(f" ;\n    sh:result <{iri}>" for iri, _ in numbered)
+    report = f"<{_REPORT}> a sh:ValidationReport ;\n    sh:conforms {str(not numbered).lower()}{listed} .\n"
     cut = (
-        f"# Only the first {len(every)} results are here; report.json counts all of them by shape.\n" if is_cut else ""
+        f"# Only the first {len(numbered)} results are here; report.json counts all of them by shape.\n"
+        if is_cut
+        else ""
     )
-    return "\n".join([cut + _HEADER, report, *(_described(iri, result) for iri, result in every)])
+    return "\n".join([cut + _HEADER, report, *(_described(iri, result) for iri, result in numbered)])
 
 
 def _described(iri: str, result: Result) -> str:

@@ -94,10 +94,10 @@ class Sequence(PropertyPath):
     steps: tuple[PropertyPath, ...]
 
     def values(self, edges: Edges[_Node], focus: _Node, *, back: bool = False) -> Collection[_Node]:
-        found: Collection[_Node] = (focus,)
+        nodes: Collection[_Node] = (focus,)
         for step in reversed(self.steps) if back else self.steps:
-            found = {value: None for one in found for value in step.values(edges, one, back=back)}
-        return found
+            nodes = {value: None for node in nodes for value in step.values(edges, node, back=back)}
+        return nodes
 
     def __str__(self) -> str:
         return f"({'/'.join(map(str, self.steps))})"
@@ -138,8 +138,8 @@ class Repeated(PropertyPath):
     term: str
 
     def values(self, edges: Edges[_Node], focus: _Node, *, back: bool = False) -> Collection[_Node]:
-        def step(one: _Node) -> Collection[_Node]:
-            return self.of.values(edges, one, back=back)
+        def step(node: _Node) -> Collection[_Node]:
+            return self.of.values(edges, node, back=back)
 
         if self.term == "zeroOrOnePath":
             return dict.fromkeys((focus, *step(focus)))

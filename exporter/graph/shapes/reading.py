@@ -54,8 +54,8 @@ def files_of(folder: Path) -> list[Path]:
 
 def digest_of(folders: Iterable[Path]) -> str:
     """A digest of the content of shapes in these folders and files, wherever they are and in any order."""
-    each = {hashlib.sha256(file.read_bytes()).digest() for folder in folders for file in files_of(folder)}
-    return hashlib.sha256(b"".join(sorted(each))).hexdigest()
+    digests = {hashlib.sha256(file.read_bytes()).digest() for folder in folders for file in files_of(folder)}
+    return hashlib.sha256(b"".join(sorted(digests))).hexdigest()
 
 
 _TARGETS: Final = ("targetClass", "targetNode", "targetSubjectsOf", "targetObjectsOf")
@@ -138,19 +138,19 @@ def _check_used(source: ShapesGraph, by_file: dict[Path, list[Triple]], folders:
         if is_class and (fault := terms.fault_of_class(subject)):
             raise source.refused(subject, fault)
         if subject not in used and not _has_target(source, subject) and not source.values(subject, "deactivated"):
-            why = "applies to nothing: it has no target, and no other shape refers to it"
-            raise source.refused(subject, f"{why}. Give it one, such as sh:targetClass, or sh:deactivated true")
+            problem = "applies to nothing: it has no target, and no other shape refers to it"
+            raise source.refused(subject, f"{problem}. Give it one, such as sh:targetClass, or sh:deactivated true")
 
 
 def _shapes_of(triples: list[Triple]) -> list[Term]:
     """The shapes that the triples describe, in their order."""
     marks, kinds = {sh(name) for name in (*PARAMETERS, *_TARGETS)}, {sh("NodeShape"), sh("PropertyShape")}
-    found = (
+    subjects = (
         triple.subject
         for triple in triples
         if triple.predicate in marks or (triple.predicate == TYPE and triple.object in kinds)
     )
-    return list(dict.fromkeys(cast("Term", subject) for subject in found))
+    return list(dict.fromkeys(cast("Term", subject) for subject in subjects))
 
 
 def _has_target(source: ShapesGraph, subject: Term) -> bool:
@@ -202,7 +202,9 @@ class _Reader:
             if triple.predicate.value.startswith(SH) and name not in _KNOWN:
                 more = "; `exporter validate --by pyshacl` checks it" if _is_allowed(self._source, name) else ""
                 raise self._source.refused(triple.subject, f"sh:{name} is not compiled ({_PLACE}{more})")  # type: ignore[arg-type]
-        for subject, kind in ((one.subject, one.object) for one in self._source.triples if one.predicate == TYPE):
+        for subject, kind in (
+            (triple.subject, triple.object) for triple in self._source.triples if triple.predicate == TYPE
+        ):
             name = kind.value.removeprefix(SH) if isinstance(kind, NamedNode) else ""
             if isinstance(kind, NamedNode) and kind.value.startswith(SH) and name not in _CLASSES:
                 raise self._source.refused(subject, f"the class sh:{name} is not compiled ({_PLACE})")  # type: ignore[arg-type]
@@ -213,7 +215,7 @@ class _Reader:
         if subject in self._shapes:
             return self._shapes[subject]
         if subject in self._open:
-            around = " > ".join(text(one) for one in [*self._open[self._open.index(subject) :], subject])
+            around = " > ".join(text(term) for term in [*self._open[self._open.index(subject) :], subject])
             raise source.refused(subject, f"a shape that refers to itself is not compiled: {around}")
         if subject not in source.graph.by_subject:
             raise source.refused(self._open[-1], f"refers to a shape that no file describes: {text(subject)}")
@@ -253,8 +255,8 @@ class _Reader:
 
     def _targets(self, subject: Term) -> Targets:
         def iris(name: str) -> tuple[NamedNode, ...]:
-            found = self._source.values(subject, name)
-            return tuple(self._source.of_kind(subject, name, one, NamedNode) for one in found)
+            values = self._source.values(subject, name)
+            return tuple(self._source.of_kind(subject, name, value, NamedNode) for value in values)
 
         types = self._source.graph.objects(subject, TYPE)
         is_class = isinstance(subject, NamedNode) and not self._classes.isdisjoint(types)
@@ -269,7 +271,7 @@ class _Reader:
 
 def messages_of(source: ShapesGraph, shape: Term) -> tuple[Literal, ...]:
     """The messages of a shape in the order of their texts and languages."""
-    literals = [source.of_kind(shape, "message", one, Literal) for one in source.values(shape, "message")]
+    literals = [source.of_kind(shape, "message", message, Literal) for message in source.values(shape, "message")]
     return tuple(sorted(literals, key=lambda literal: (literal.value, literal.language or "")))
 
 
@@ -314,12 +316,16 @@ def problem_of_sparql(source: ShapesGraph, constraint: Term, *, with_syntax: boo
 def _problem_of_syntax(source: ShapesGraph, constraint: Term, query: str) -> str | None:
     if _forbidden(_no_query.sub("", query)):
         return "SHACL forbids MINUS, SERVICE and VALUES (section 5.2.1)"
-    declared = [one for given in source.values(constraint, "prefixes") for one in source.values(given, "declare")]
+    declared = [
+        declaration
+        for given in source.values(constraint, "prefixes")
+        for declaration in source.values(given, "declare")
+    ]
     lines = [
         f"PREFIX {text(prefix)}: <{text(namespace)}>"
-        for one in declared
-        for prefix in source.values(one, "prefix")
-        for namespace in source.values(one, "namespace")
+        for declaration in declared
+        for prefix in source.values(declaration, "prefix")
+        for namespace in source.values(declaration, "namespace")
     ]
     try:
         Store().query("\n".join([*lines, query]))

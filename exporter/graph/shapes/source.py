@@ -54,16 +54,20 @@ class ShapesGraph:
         """The number of shapes: of nodes, and of properties."""
         says = {(TYPE, sh("NodeShape")), (TYPE, sh("PropertyShape"))}
         return len(
-            {one.subject for one in self.triples if one.predicate == sh("path") or (one.predicate, one.object) in says}
+            {
+                triple.subject
+                for triple in self.triples
+                if triple.predicate == sh("path") or (triple.predicate, triple.object) in says
+            }
         )
 
     def file_of(self, subject: Term) -> str:
         """The file that first describes the subject."""
         return str(self.files[subject]) if subject in self.files else "shapes"
 
-    def refused(self, subject: Term, what: str) -> UsageError:
-        """An error about a shape, or about a part of it without a name; ``what``: what is wrong."""
-        return UsageError(f"{self.file_of(subject)}: {text(self._named(subject))}: {what}")
+    def refused(self, subject: Term, fault: str) -> UsageError:
+        """An error about a shape, or about a part of it without a name; ``fault``: what is wrong."""
+        return UsageError(f"{self.file_of(subject)}: {text(self._named(subject))}: {fault}")
 
     def _named(self, subject: Term) -> Term:
         """The subject, or the nearest node above it that has a name."""
@@ -79,9 +83,9 @@ class ShapesGraph:
         if not isinstance(shape, BlankNode):
             return text(shape)
         paths, around = self.values(shape, "path"), self._named(shape)
-        what = f"its part on {path_of(self, shape, paths[0]).text}" if paths else "a part of it"
+        part = f"its part on {path_of(self, shape, paths[0]).text}" if paths else "a part of it"
         is_alone = isinstance(around, BlankNode)
-        return f"{text(shape)} in {self.file_of(shape)}" if is_alone else f"{text(around)} ({what})"
+        return f"{text(shape)} in {self.file_of(shape)}" if is_alone else f"{text(around)} ({part})"
 
     def values(self, subject: Term, name: str) -> list[Term]:
         """The values of a SHACL property; ``name``: without prefix, such as ``minCount``."""
@@ -89,10 +93,10 @@ class ShapesGraph:
 
     def one(self, subject: Term, name: str) -> Term | None:
         """The value; None where there is none; raises UsageError where there are several."""
-        found = self.values(subject, name)
-        if len(found) > 1:
-            raise self.refused(subject, f"has sh:{name} {len(found)} times, and can have it once")
-        return found[0] if found else None
+        values = self.values(subject, name)
+        if len(values) > 1:
+            raise self.refused(subject, f"has sh:{name} {len(values)} times, and can have it once")
+        return values[0] if values else None
 
     def of_kind(self, subject: Term, name: str, value: Term, kind: type[_Kind]) -> _Kind:
         """The value; raises UsageError where it is not of the kind, which is an IRI or a literal."""
@@ -109,18 +113,18 @@ class ShapesGraph:
 
     def items(self, subject: Term, name: str, head: Term, *, least: int = 0) -> list[Term]:
         """The members of a list; raises UsageError where there are fewer than ``least``."""
-        found: list[Term] = []
+        members: list[Term] = []
         seen: set[Term] = set()
         while head != _NIL:
             firsts, rests = self.graph.objects(head, _FIRST), self.graph.objects(head, _REST)
             if head in seen or len(firsts) != 1 or len(rests) != 1:
                 raise self.refused(subject, f"sh:{name} takes a list, and has an incomplete one")
             seen.add(head)
-            found.extend(firsts)
+            members.extend(firsts)
             head = next(iter(rests))
-        if len(found) < least:
-            raise self.refused(subject, f"sh:{name} takes a list of {least} at least, and has {len(found)}")
-        return found
+        if len(members) < least:
+            raise self.refused(subject, f"sh:{name} takes a list of {least} at least, and has {len(members)}")
+        return members
 
 
 def path_of(source: ShapesGraph, subject: Term, node: Term) -> PropertyPath:
@@ -129,13 +133,17 @@ def path_of(source: ShapesGraph, subject: Term, node: Term) -> PropertyPath:
         return Predicate(node)
     if source.graph.objects(node, _FIRST):
         return Sequence(_paths(source, subject, node))
-    found = [(name, one) for name in ("inversePath", "alternativePath", *REPEATED) for one in source.values(node, name)]
-    if len(found) != 1:
+    operands = [
+        (name, operand)
+        for name in ("inversePath", "alternativePath", *REPEATED)
+        for operand in source.values(node, name)
+    ]
+    if len(operands) != 1:
         raise source.refused(subject, f"sh:path takes an IRI or one path, and has {node}")
-    ((name, one),) = found
+    ((name, operand),) = operands
     if name == "alternativePath":
-        return Alternative(_paths(source, subject, one))
-    inner = path_of(source, subject, one)
+        return Alternative(_paths(source, subject, operand))
+    inner = path_of(source, subject, operand)
     return Inverse(inner) if name == "inversePath" else Repeated(inner, name)
 
 
