@@ -101,11 +101,11 @@ class Helpers:
             return
         self._day, since = day, day * DAY - KEPT
         newest = {ref[:2]: ref for ref in self._states}
-        for ref, each in list(self._states.items()):
-            if each[-1][2] is None:
-                is_over = each[-1][0] < since
+        for ref, states in list(self._states.items()):
+            if states[-1][2] is None:
+                is_over = states[-1][0] < since
             else:
-                is_over = newest[ref[:2]] != ref and each[-1][0] < day * DAY - KEPT_BESIDE
+                is_over = newest[ref[:2]] != ref and states[-1][0] < day * DAY - KEPT_BESIDE
             if is_over:
                 self._forget(ref)
 
@@ -114,8 +114,8 @@ class Helpers:
         self._forget_old(step.end // DAY)
         read, views = self._read(step)
         from_helpers = ReadFromHelpers(Bridge(read, sorted(views)))
-        for one in step.created:
-            self._create(one, step)
+        for helper in step.created:
+            self._create(helper, step)
         for change in step.columns:  # before fills: a query that adds a column may fill it
             self._change_columns(change, step)
         hidden = {fill.ref[:2] for fill in step.fills if self._fill(fill, step, from_helpers)}
@@ -179,13 +179,13 @@ class Helpers:
         arrived = []
         for ref, _ in before:
             self._set(ref, step, None)
-        for (_, to, is_helper), (_, state) in zip(step.moved, before, strict=True):
-            name = to[:2]
+        for (_, new_ref, is_helper), (_, state) in zip(step.moved, before, strict=True):
+            name = new_ref[:2]
             if is_helper:
                 is_plain = any(
                     helper_state is not None and helper_state.is_plain for helper_state in (state, former.get(name))
                 )
-                self._set(to, step, replace(state or HelperState("other"), is_plain=is_plain))
+                self._set(new_ref, step, replace(state or HelperState("other"), is_plain=is_plain))
                 hidden.discard(name) if is_plain else hidden.add(name)
             elif state is not None and state.kind == "table" and state.content.inputs:
                 arrived.append((*name, state.content))
@@ -200,14 +200,14 @@ class Helpers:
         knows_id = has_id(ref)
         if knows_id and ref in self._states:
             return ref
-        others = [
+        same_name = [
             other
             for other in self._named.get(ref[:2], ())
             if self._states[other][-1][2] is not None and not (knows_id and has_id(other))
         ]
-        if len(others) > 1:
+        if len(same_name) > 1:
             return None
-        return others[0] if others else ref
+        return same_name[0] if same_name else ref
 
     def _is_followed(self, ref: Ref) -> bool:
         state = self._now(ref)
@@ -227,16 +227,16 @@ class Helpers:
     def _at(self, ref: Ref, step: HelperStep) -> HelperState | None:
         """The state at the start of the query."""
         meant = self._meant(ref)
-        each = self._states.get(meant, ()) if meant is not None else ()
-        return next((state for at, by, state in reversed(each) if (at, by) < (step.start, step.query_id)), None)
+        states = self._states.get(meant, ()) if meant is not None else ()
+        return next((state for at, by, state in reversed(states) if (at, by) < (step.start, step.query_id)), None)
 
     def _set(self, ref: Ref | None, step: HelperStep, state: HelperState | None) -> None:
         if ref is None or (state is None and ref not in self._states):
             return
-        each = self._states.pop(ref, [])
-        while len(each) > 1 and each[1][0] < step.end - KEPT:
-            del each[0]
-        self._states[ref] = [*each, (step.end, step.query_id, state)]
+        states = self._states.pop(ref, [])
+        while len(states) > 1 and states[1][0] < step.end - KEPT:
+            del states[0]
+        self._states[ref] = [*states, (step.end, step.query_id, state)]
         self._named.setdefault(ref[:2], set()).add(ref)
         if len(self._states) > MOST_HELPERS:
             self._forget(next(iter(self._states)))
@@ -253,10 +253,10 @@ def _several(marks: Iterable[Mark]) -> set[tuple[DatasetName, int]]:
     datasets then, so that no chain is lost.
     """
     refs: dict[tuple[DatasetName, int], set[Ref]] = {}
-    for what, ref, day in marks:
-        if what == NAMED:
+    for kind, ref, day in marks:
+        if kind == NAMED:
             refs.setdefault((ref[:2], day), set()).add(ref)
-    return {one for one, each in refs.items() if 1 < sum(map(has_id, each)) < len(each)}
+    return {name_and_day for name_and_day, of_name in refs.items() if 1 < sum(map(has_id, of_name)) < len(of_name)}
 
 
 def _made_twice(marks: Iterable[Mark]) -> set[tuple[DatasetName, int]]:
@@ -265,12 +265,12 @@ def _made_twice(marks: Iterable[Mark]) -> set[tuple[DatasetName, int]]:
     """
     twice: set[tuple[DatasetName, int]] = set()
     before: dict[Ref, tuple[str, int]] = {}
-    for at, what, ref in sorted((at, what, ref) for what, ref, at in marks if what == GONE or what.startswith(MADE)):
+    for at, kind, ref in sorted((at, kind, ref) for kind, ref, at in marks if kind == GONE or kind.startswith(MADE)):
         known = before.pop(ref, None)
-        if what == GONE:
+        if kind == GONE:
             continue
-        before[ref] = what, at // DAY
-        if known is not None and (known[0] != what or what == MADE) and known[1] == at // DAY:
+        before[ref] = kind, at // DAY
+        if known is not None and (known[0] != kind or kind == MADE) and known[1] == at // DAY:
             twice.add((ref[:2], at // DAY))
     return twice
 
@@ -283,7 +283,7 @@ def _content(fill: Fill, step: HelperStep, from_helpers: ReadFromHelpers) -> Hel
         for namespace, source, text in from_helpers.contents[name].inputs if name in from_helpers.contents else ():
             inputs.setdefault((namespace, source), text)
     edges = groupby(resolved(fill.sources, from_helpers), itemgetter(0))
-    columns = {column: [edge[1:] for edge in each] for column, each in edges}
+    columns = {column: [edge[1:] for edge in group] for column, group in edges}
     return HelperContent(columns, [(*name, inputs[name]) for name in sorted(inputs)])
 
 

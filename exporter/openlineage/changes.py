@@ -147,12 +147,12 @@ def grants_of(setting: Setting) -> list[Json]:
     ]
 
 
-def _grant(operation: str, of: dict[str, bytes]) -> Json:
+def _grant(operation: str, members: dict[str, bytes]) -> Json:
     return {
         "operation": operation,
-        "privileges": _as_texts(of.get("PRIVILEGES", b"null")),
-        "roles": _as_texts(of.get("ROLES", b"null")),
-        **{new: _known(name, of.get(f"SECURABLE_OBJECT_{name}", b"null")) for name, new in _SECURABLE.items()},
+        "privileges": _as_texts(members.get("PRIVILEGES", b"null")),
+        "roles": _as_texts(members.get("ROLES", b"null")),
+        **{new: _known(name, members.get(f"SECURABLE_OBJECT_{name}", b"null")) for name, new in _SECURABLE.items()},
     }
 
 
@@ -166,9 +166,9 @@ def _as_texts(value: bytes) -> list[str] | None:
     """An array of texts, or a single text, as an array; null, empty texts and what Snowflake cut are left out. None if
     nothing is left.
     """
-    each = _elements(value) if value.startswith(b"[") else [value]
-    texts = [text for text in (_as_text(bytes(element)) for element in each) if text is not None]
-    return texts if texts or not each else None
+    elements = _elements(value) if value.startswith(b"[") else [value]
+    texts = [text for text in (_as_text(bytes(element)) for element in elements) if text is not None]
+    return texts if texts or not elements else None
 
 
 def _as_text(value: bytes) -> str | None:

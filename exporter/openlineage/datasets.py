@@ -195,7 +195,7 @@ class DatasetProfile(Struct, gc=False):
         kind = max(self.holders.values()).last[2].partition("/")[0]
         known, nameless = self.holders.get(kind), self.holders.get(f"{kind}/name")
         if known is None or nameless is None:
-            return max(one for one in (known, nameless) if one).comment.text
+            return max(holder for holder in (known, nameless) if holder).comment.text
         return _of_both(known, nameless, is_only=sum(_has_id(key, kind) for key in self.things) == 1).text
 
     @property
@@ -223,8 +223,8 @@ def profiles_of(profile: Profile, settings: OpenLineageSettings) -> dict[Dataset
         of_name.setdefault(spelling.name, spelling.dataset[1:3])
     by_key: dict[DatasetKey, DatasetProfile] = {}
     hidden_names = hidden(profile, {name for _, _, name, _ in spelled}, settings)
-    for key, each in spelled.items():
-        names = dict.fromkeys(spelling.name for spelling in each if spelling.name is not None)
+    for key, of_dataset in spelled.items():
+        names = dict.fromkeys(spelling.name for spelling in of_dataset if spelling.name is not None)
         last_changes = [
             (change.end, change.query_id, change.state, *of_name.get(change.former_name, ("", "")))
             for name in names
@@ -232,10 +232,10 @@ def profiles_of(profile: Profile, settings: OpenLineageSettings) -> dict[Dataset
         ]
         by_key[key] = DatasetProfile(
             *key,
-            is_seen=any(spelling.is_seen for spelling in each),
+            is_seen=any(spelling.is_seen for spelling in of_dataset),
             columns={*profile.columns, *profile.renamed_from},
             things={profile.key: thing},
-            renamed_away={profile.key: all(_is_renamed_away(profile, spelling.name) for spelling in each)},
+            renamed_away={profile.key: all(_is_renamed_away(profile, spelling.name) for spelling in of_dataset)},
             last_change=max([_NO_DATASET_CHANGE, *last_changes]),
             is_shown=key[2] not in hidden_names,
             holders=_holders(profile, names),
@@ -318,7 +318,7 @@ def dataset_event(
     what happened to it before that.
     """
     objects = [described(thing) for _, thing in sorted(dataset.things.items())]
-    known = [one for one in objects if one]
+    known = [description for description in objects if description]
     objects_facet = facets.single_field("accessHistory_objects", "objects", known, settings.producer)
     event: dict[str, Any] = {
         "eventTime": iso_micros(begun),

@@ -31,9 +31,9 @@ def greatest(values: Iterable[str | None]) -> str | None:
     return max((value for value in values if value is not None), default=None)
 
 
-def sorted_objects(each: Iterable[Json]) -> list[Json]:
+def sorted_objects(objects: Iterable[Json]) -> list[Json]:
     """The objects in the order of their values, without the fields that are None."""
-    return [without_none(one) for one in sorted(each, key=lambda one: none_first(tuple(one.values())))]
+    return [without_none(entry) for entry in sorted(objects, key=lambda entry: none_first(tuple(entry.values())))]
 
 
 def none_first(value: Any) -> Any:
@@ -137,9 +137,9 @@ def external_query(query_id: str, producer: str) -> Json:
     return facet("externalQuery", {"externalQueryId": query_id, "source": "snowflake"}, producer)
 
 
-def parent(of: Json | None, root: Json | None, producer: str) -> Json:
+def parent(run_and_job: Json | None, root: Json | None, producer: str) -> Json:
     """Run and job of the parent and of the root, each as ``{"run": …, "job": …}``; ``{}`` without a parent."""
-    return {} if of is None else facet("parent", without_none({**of, "root": root}), producer)
+    return {} if run_and_job is None else facet("parent", without_none({**run_and_job, "root": root}), producer)
 
 
 def query(query: QueryFacts, producer: str) -> Json:
@@ -273,6 +273,6 @@ def lineage(inputs: Iterable[DatasetName], sources: Mapping[str, list[Json]], pr
     """The datasets and columns that this dataset was made from (facet ``lineage``)."""
     datasets = [{"type": "DATASET", "namespace": namespace, "name": name} for namespace, name in inputs]
     by_column = {
-        column: {"inputs": [{"type": "DATASET", **one} for one in source]} for column, source in sources.items()
+        column: {"inputs": [{"type": "DATASET", **field} for field in source]} for column, source in sources.items()
     }
     return facet("lineage", {"inputs": datasets, **({"fields": by_column} if by_column else {})}, producer)

@@ -105,15 +105,15 @@ def step_of(
 ) -> tuple[HelperStep, list[Mark]] | None:
     """What the query does to helpers, and its marks; None if it has to do with none."""
     content = facts.content
-    found = {
+    helpers = {
         thing.key: thing
         for thing in (*_read_things(content), *_changed_things(content))
         if is_candidate(thing, dataset_of(thing, datasets), facts.start, settings)
     }
-    if not found and not any(_named_by(facts, datasets, settings)):
+    if not helpers and not any(_named_by(facts, datasets, settings)):
         return None
     uses = dataset_uses(content, datasets, with_base(settings))
-    return _Query(facts, datasets, settings, uses, found).step()
+    return _Query(facts, datasets, settings, uses, helpers).step()
 
 
 def _read_things(content: Content) -> list[ObjectReference]:
@@ -156,7 +156,7 @@ class _Query:
         for ref in {self._ref(thing) for thing in things}:
             if has_id(ref):
                 by_name.setdefault(ref[:2], set()).add(ref)
-        yield from (ref for each in by_name.values() if len(each) > 1 for ref in each)
+        yield from (ref for refs in by_name.values() if len(refs) > 1 for ref in refs)
 
     def step(self) -> tuple[HelperStep, list[Mark]]:
         facts = self.facts
@@ -211,10 +211,10 @@ class _Query:
         cut = {thing.key for thing in cut_alters(content)}
         for ref in self._known(change.thing for change in content.changes):
             keys = {thing.key for thing in _changed_things(content) if self._ref(thing)[:2] == ref[:2]}
-            each = [by_key[key] for key in sorted(keys & by_key.keys()) if not by_key[key].creates]
-            renamed = {names for effect in each for names in effect.renamed}
-            gone = {column for effect in each for column in effect.lost}
-            gone |= {column for effect in each for column, is_new in effect.written.items() if is_new}
+            dataset_effects = [by_key[key] for key in sorted(keys & by_key.keys()) if not by_key[key].creates]
+            renamed = {names for effect in dataset_effects for names in effect.renamed}
+            gone = {column for effect in dataset_effects for column in effect.lost}
+            gone |= {column for effect in dataset_effects for column, is_new in effect.written.items() if is_new}
             gone -= {new for _, new in renamed}
             if renamed or gone or keys & cut:
                 yield ColumnChange(ref, sorted(renamed), sorted(gone), not keys.isdisjoint(cut))
@@ -225,12 +225,16 @@ class _Query:
                 continue
             key = change.thing.key
             if change.new_name is not None:
-                to = self.datasets[key, change.new_name, change.thing.account]
+                new_dataset = self.datasets[key, change.new_name, change.thing.account]
             elif change.swap_key is not None and change.swap_name is not None:
-                to = self.datasets[change.swap_key, change.swap_name, None]
+                new_dataset = self.datasets[change.swap_key, change.swap_name, None]
             else:  # nothing, or what is no object (``$SYS_VIEW_7``)
                 continue
-            yield self._ref(change.thing), (*_identity(to), key), is_named(to.name, self.settings.helpers)
+            yield (
+                self._ref(change.thing),
+                (*_identity(new_dataset), key),
+                is_named(new_dataset.name, self.settings.helpers),
+            )
 
     def _facets(self, fills: list[Fill]) -> list[tuple[str, str, bytes]]:
         wanted = {name for fill in fills for name in fill.inputs}
@@ -241,9 +245,13 @@ class _Query:
     def _marks(self, step: HelperStep) -> Iterator[Mark]:
         content, day = self.facts.content, step.end // DAY
         unclear_refs = {self._ref(thing) for thing in unclear(self.facts) if thing.key in self.found} | self.several
-        has_base = any(one.access == "BASE" for one in content.accesses)
+        has_base = any(access.access == "BASE" for access in content.accesses)
         if not has_base or any(text.startswith("base_objects_accessed") for text in content.incomplete):
-            views = [one.thing for one in content.accesses if one.thing.key in self.found and one.thing.kind == "view"]
+            views = [
+                access.thing
+                for access in content.accesses
+                if access.thing.key in self.found and access.thing.kind == "view"
+            ]
             unclear_refs |= set(map(self._ref, views))
         for fill in step.fills:
             if max(len(fill.sources), len(fill.inputs)) > MOST_SOURCES:
@@ -257,7 +265,9 @@ class _Query:
     def _of_names(self, step: HelperStep) -> Iterator[Mark]:
         session = self.facts.history.session_id or ""
         yield from (
-            (f"{MADE}{session}", one.ref, step.end) for one in step.created if not (has_id(one.ref) or one.is_view)
+            (f"{MADE}{session}", helper.ref, step.end)
+            for helper in step.created
+            if not (has_id(helper.ref) or helper.is_view)
         )
         yield from ((GONE, ref, step.end) for ref in step.dropped if not has_id(ref))
 

@@ -146,7 +146,9 @@ def cut_alters(content: Content) -> Iterator[ObjectReference]:
     says of them is truncated or not understood.
     """
     if any(text.startswith(_CHANGE) for text in content.incomplete):
-        yield from (one.thing for one in content.changes if one.operation in _ALTERS and _hides_columns(one))
+        yield from (
+            change.thing for change in content.changes if change.operation in _ALTERS and _hides_columns(change)
+        )
 
 
 def _hides_columns(change: Change) -> bool:
@@ -157,10 +159,12 @@ def _hides_columns(change: Change) -> bool:
     columns = given.compounds.get(COLUMNS, {})
     if not columns and COLUMNS in text and TRUNCATED in text:  # the whole list was cut
         return True
-    told = [
-        text for name, one in columns.items() for text in (name, *map(one.atom, ("objectName", "subOperationType")))
+    texts = [
+        text
+        for name, details in columns.items()
+        for text in (name, *map(details.atom, ("objectName", "subOperationType")))
     ]
-    return given.is_doubtful or given.normal == TRUNCATED or TRUNCATED in told or any(columns_without_operation(given))
+    return given.is_doubtful or given.normal == TRUNCATED or TRUNCATED in texts or any(columns_without_operation(given))
 
 
 def note_signs(profiles: Mapping[tuple[str, str], Profile], facts: QueryFacts, settings: OpenLineageSettings) -> None:
@@ -232,13 +236,13 @@ def hidden(profile: Profile, names: Iterable[str], settings: OpenLineageSettings
 
 
 def _is_hidden(profile: Profile, name: str, settings: OpenLineageSettings) -> bool:
-    by_name, others = is_named(name, settings.helpers), profile.given or profile.old_names
-    if by_name and others and profile.made is None:
+    by_name, other_names = is_named(name, settings.helpers), profile.given or profile.old_names
+    if by_name and other_names and profile.made is None:
         return True  # a table that gets the name of a helper before it is dropped
     first = min((seen[0] for seen in profile.names.values()), default=None)
     if profile.made is None or first is None or profile.made > first:
         return False
-    if by_name or others:
+    if by_name or other_names:
         return by_name
     if profile.temporary is not None and profile.temporary <= first:
         return True

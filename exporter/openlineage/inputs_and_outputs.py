@@ -122,16 +122,20 @@ def accessed(accesses: Sequence[Access]) -> Json:
     if len(objects) == 1:
         return objects[0]
     ways = {"accesses": {access.access for access in accesses}, "columns": _columns(accesses)}
-    return {**objects[0], **{name: sorted(each) for name, each in ways.items()}, "objects": objects}
+    return {**objects[0], **{name: sorted(values) for name, values in ways.items()}, "objects": objects}
 
 
 def _accessed_object(accesses: Sequence[Access]) -> Json:
     """How one object was read or written, and what it is; of two values the greater is taken."""
-    what: Json = {}
+    details: Json = {}
     for access in accesses:
         for name, value in described(access.thing).items():
-            what[name] = max(value, what.get(name, value))
-    return {"accesses": sorted({access.access for access in accesses}), "columns": sorted(_columns(accesses)), **what}
+            details[name] = max(value, details.get(name, value))
+    return {
+        "accesses": sorted({access.access for access in accesses}),
+        "columns": sorted(_columns(accesses)),
+        **details,
+    }
 
 
 def _columns(accesses: Iterable[Access]) -> set[str]:
@@ -207,8 +211,8 @@ class DatasetUses(Struct, frozen=True, gc=False):
 
     def sources_of(self, output: Output) -> list[ColumnEdge]:
         """The sources of the columns of all objects that the output stands for, sorted."""
-        each = [*(self.sources.get(key, []) for key in output.keys), self.moved.get(output.name, [])]
-        return sorted(chain.from_iterable(each))
+        edges = [*(self.sources.get(key, []) for key in output.keys), self.moved.get(output.name, [])]
+        return sorted(chain.from_iterable(edges))
 
     def made_from(self, sources: Sequence[ColumnEdge]) -> list[DatasetName]:
         """The datasets that an output with these sources was made from. Where the query writes several outputs, these
@@ -255,17 +259,17 @@ def resolved(sources: Iterable[ColumnEdge], from_helpers: ReadFromHelpers) -> li
     """The sources of columns, sorted, with those of a helper's column in its place. A direct source gives the direct
     sources of the helper's column, a base source the base sources; if there are none, the others.
     """
-    found: set[ColumnEdge] = set()
+    edges: set[ColumnEdge] = set()
     for edge in sources:
         written_column, namespace, name, column, is_base = edge
         helper = namespace, name
         if helper not in from_helpers.hidden or (helper in from_helpers.views and is_base):
-            found.add(edge)
+            edges.add(edge)
         if helper in from_helpers.contents:
-            each = _sources_in(from_helpers.contents[helper], column)
-            alike = [source for source in each if source[3] == is_base] or each
-            found.update((written_column, *source[:3], is_base or source[3]) for source in alike)
-    return sorted(found)
+            helper_sources = _sources_in(from_helpers.contents[helper], column)
+            alike = [source for source in helper_sources if source[3] == is_base] or helper_sources
+            edges.update((written_column, *source[:3], is_base or source[3]) for source in alike)
+    return sorted(edges)
 
 
 def _sources_in(content: HelperContent, column: str) -> Sequence[ColumnSource]:
@@ -282,10 +286,12 @@ def _bridged(uses: DatasetUses, bridge: Bridge) -> DatasetUses:
         if output.name in left_out:
             kinds = {"WRITE" if write.access == "WRITE" else "DDL" for write in output.writes}
             helpers.setdefault(output.name, set()).update(kinds)
-    inputs = {name: each for name, each in uses.inputs.items() if name not in from_helpers.hidden}
-    sources = {key: resolved(each, from_helpers) for key, each in uses.sources.items()}
+    inputs = {name: accesses for name, accesses in uses.inputs.items() if name not in from_helpers.hidden}
+    sources = {key: resolved(edges, from_helpers) for key, edges in uses.sources.items()}
     moved = {
-        (namespace, name): sorted((column, *source) for column, each in content.columns.items() for source in each)
+        (namespace, name): sorted(
+            (column, *source) for column, column_sources in content.columns.items() for source in column_sources
+        )
         for namespace, name, content in bridge.moved
     }
     read = [
@@ -301,7 +307,7 @@ def _bridged(uses: DatasetUses, bridge: Bridge) -> DatasetUses:
         inputs=inputs,
         unlisted=_unlisted(sources, inputs.keys() | behind.keys()),
         outputs=[_arrived(output, moved) for output in uses.outputs if output.name not in left_out],
-        sources={key: each for key, each in sources.items() if each},
+        sources={key: edges for key, edges in sources.items() if edges},
         behind=behind,
         moved=moved,
         helpers=helpers,
@@ -321,8 +327,8 @@ def _behind(
     contents = [*from_helpers.contents.values(), *(content for _, _, content in bridge.moved)]
     facets = {(namespace, name): text for content in contents for namespace, name, text in content.inputs}
     behind = {name: (facets[name], set[str]()) for name in sorted(facets) if name not in inputs}
-    for each in sources:
-        for _, namespace, name, column, _ in each:
+    for edges in sources:
+        for _, namespace, name, column, _ in edges:
             if column and (namespace, name) in behind:
                 behind[namespace, name][1].add(column)
     return behind

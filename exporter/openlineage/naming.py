@@ -224,8 +224,8 @@ def job_description(job: Job) -> str:
         if not job.outputs and (job.verbs or not job.inputs):
             return title  # it has the subjects
     called = [subject for subject in job.subjects if subject not in job.not_called]
-    others = [subject for subject in job.not_called if subject != HELPER]
-    also = f", also {_listed(others)}" if others else ""
+    also_named = [subject for subject in job.not_called if subject != HELPER]
+    also = f", also {_listed(also_named)}" if also_named else ""
     return title + (f", calling {_listed(called)}" if called else "") + also
 
 
@@ -304,12 +304,12 @@ def _title(job: Job, shown: Callable[[Sequence[DatasetName], str], str], most: i
     return f"{title} from {shown(inputs, job.outputs[0][1] if job.outputs else '')}" if inputs else title
 
 
-def _first(names: Sequence[DatasetName], of: str) -> str:
-    """The first name, without what it has in common with the name ``of``, and the number of the others."""
+def _first(names: Sequence[DatasetName], reference: str) -> str:
+    """The first name, without what it has in common with the name ``reference``, and the number of the others."""
     name, more = names[0][1], len(names) - 1
-    if _is_plain(name) and _is_plain(of):
-        own, others = name.split("."), of.split(".")
-        same = 2 if own[:2] == others[:2] else int(own[0] == others[0])
+    if _is_plain(name) and _is_plain(reference):
+        own, reference_parts = name.split("."), reference.split(".")
+        same = 2 if own[:2] == reference_parts[:2] else int(own[0] == reference_parts[0])
         name = ".".join(own[same:])
     shown = name if len(name) <= _SHOWN_LENGTH else f"{name[: _SHOWN_LENGTH - 1]}…"
     return f"{shown} + {more}" if more else shown

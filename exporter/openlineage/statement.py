@@ -42,10 +42,10 @@ def by_column(sources: Iterable[ColumnEdge]) -> dict[str, list[Json]]:
     ``sources`` have to be sorted.
     """
     by_name: dict[str, list[Json]] = {}
-    for (column, *source), each in groupby(sources, itemgetter(0, 1, 2, 3)):
+    for (column, *source), edges in groupby(sources, itemgetter(0, 1, 2, 3)):
         if not source[-1]:
             continue
-        kinds = [_TRANSFORMATIONS[is_base] for is_base in dict.fromkeys(edge[4] for edge in each)]
+        kinds = [_TRANSFORMATIONS[is_base] for is_base in dict.fromkeys(edge[4] for edge in edges)]
         fields = dict(zip(("namespace", "name", "field"), source, strict=True))
         by_name.setdefault(column, []).append({**fields, "transformations": kinds})
     return by_name
@@ -184,7 +184,7 @@ def job_of_statement(uses: DatasetUses, datasets: Datasets) -> Job:
     if is_of_helper and uses.content.truncates:
         verbs.add("truncate")
     changed = [label for change in changes if (label := subject(change, datasets)) is not None]
-    used = [label for label, each in uses.routines.items() if each[0].thing.kind not in ROUTINE_KINDS]
+    used = [label for label, accesses in uses.routines.items() if accesses[0].thing.kind not in ROUTINE_KINDS]
     not_called = {*used, *changed, *([HELPER] if is_of_helper else ())}
     return Job(
         verbs=tuple(sorted(verbs)),
@@ -313,8 +313,8 @@ def _called(uses: DatasetUses) -> list[Json]:
     called: dict[ObjectReference, list[str]] = {}
     for key, accesses in by_key.items():
         thing = min((access.thing for access in accesses), key=_order_of_routine)
-        every = (*(access.thing for access in accesses), *uses.content.also_named)
-        types = {one.data_type for one in every if one.key == key}
+        things = (*(access.thing for access in accesses), *uses.content.also_named)
+        types = {thing.data_type for thing in things if thing.key == key}
         for data_type in types - {None} or types:
             called[replace(thing, data_type=data_type)] = sorted({access.access for access in accesses})
     return [{**routine(thing), "accesses": called[thing]} for thing in sorted(called, key=_order_of_routine)]

@@ -69,10 +69,12 @@ def answer(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
         if to == To.OBJECT:
             yield from _object(key, group, job, node_writer, to_objects)
         elif to in THINGS:
-            each = dict.fromkeys(group)
+            distinct = dict.fromkeys(group)
             if job.day:
-                yield from map(snapshot, each)
-            yield from node_writer.of_thing(to, key, _nodes(to, key, [message.body for message in each], node_writer))
+                yield from map(snapshot, distinct)
+            yield from node_writer.of_thing(
+                to, key, _nodes(to, key, [message.body for message in distinct], node_writer)
+            )
         else:
             yield from group
     yield node_writer.counts.message()
@@ -91,8 +93,10 @@ def _nodes(to: str, key: str, bodies: Sequence[bytes], node_writer: NodeWriter) 
         return [agents.of_user(name, iris)]
     if to == To.UNRECORDED_QUERY:
         return [of_unrecorded_query(name, iris)]
-    every = list(map(_read_agent, bodies))
-    return [agents.of_agent(every[0], [agent.agent_name for agent in every if agent.agent_name is not None], iris)]
+    agent_rows = list(map(_read_agent, bodies))
+    return [
+        agents.of_agent(agent_rows[0], [agent.agent_name for agent in agent_rows if agent.agent_name is not None], iris)
+    ]
 
 
 # --- objects ----------------------------------------------------------------------------------------------------------
@@ -179,7 +183,8 @@ def _without_restored(
         else:
             of_restored[requester.query_id] = object_answer.ending
     object_history.restored = [
-        replace(one, ending=of_restored.get(one.query_id, one.ending)) for one in object_history.restored
+        replace(version, ending=of_restored.get(version.query_id, version.ending))
+        for version in object_history.restored
     ]
     return of_queries
 
@@ -239,30 +244,30 @@ class _Received:
         self.copies: list[Copy] = []
 
     def add(self, message: Message, version_history: VersionHistory) -> None:
-        what = message.order[0]
-        if what == ObjectRank.BEFORE:
+        rank = message.order[0]
+        if rank == ObjectRank.BEFORE:
             before = read_before(message.body)
             version_history.continued(before.saved_history)
             self.known = Known(before.profile, set(), set())
             self.same_names.update(before.same_names)
             self.digest, self.outcome = before.digest, before.outcome
-        elif what == ObjectRank.KNOWN:
+        elif rank == ObjectRank.KNOWN:
             self.known = read_known(message.body)
-        elif what == ObjectRank.DATASETS:
+        elif rank == ObjectRank.DATASETS:
             dataset, facets = decode(message.body)
             self._datasets[tuple(dataset)] = facets
-        elif what == ObjectRank.SAME_NAMES:
+        elif rank == ObjectRank.SAME_NAMES:
             self.same_names.update(decode(message.body))
-        elif what == ObjectRank.DROPS:
+        elif rank == ObjectRank.DROPS:
             element, drops, taken, absences = _read_ends(message.body)
             version_history.element_dropped(element, drops, taken, absences)
-        elif what == ObjectRank.TAKEN:
+        elif rank == ObjectRank.TAKEN:
             version_history.name_taken(_read_take(message.body))
-        elif what == ObjectRank.ABSENCES:
+        elif rank == ObjectRank.ABSENCES:
             version_history.absent(read_absences(message.body))
-        elif what == ObjectRank.CLONES:
+        elif rank == ObjectRank.CLONES:
             self.clones = [*(self.clones or ()), *_read_events(message.body)]
-        elif what == ObjectRank.COPIES:
+        elif rank == ObjectRank.COPIES:
             self.copies.append(read_copy(message.body))
 
     def container_events(

@@ -112,8 +112,8 @@ def to_databases(profile: Profile, job: ExportJob) -> Iterator[Message]:
     if profile.kind in KINDS:
         for event in sorted(profile.remade):
             for text in sorted({database(name) for name in (event.target, event.source) if name}):
-                for to in (To.CLONED, To.CLONED_FROM):
-                    message = Message(to, account_key(profile.account, text), AT_RANK[_EVENT], encode(event))
+                for receiver in (To.CLONED, To.CLONED_FROM):
+                    message = Message(receiver, account_key(profile.account, text), AT_RANK[_EVENT], encode(event))
                     if job.has_container_clones:
                         yield message
                     if job.day:
@@ -127,13 +127,15 @@ def _member(profile: Profile) -> Iterator[Message]:
     (since, _), name = min((seen, name) for name, seen in profile.names.items())
     # A name that a RENAME or SWAP gave counts before any row shows it: it may be the one under which a CLONE copied it.
     names = {*profile.names, *profile.given}
-    member = _Member(start, None, profile.key, sorted({place for each in names for place in schema_and_database(each)}))
+    member = _Member(
+        start, None, profile.key, sorted({place for table_name in names for place in schema_and_database(table_name)})
+    )
     if not creates and since == start and schema_and_database(name):
         no_event = ContainerEvent(0, "", 0, "", "", "", "")
         copy = Copy(profile.key, name, query_id, sorted(profile.columns), no_event, "", NEVER)
         key = account_key(account, database(schema_and_database(name)[-1]))
         yield Message(To.CLONED, key, order(_MEMBER, 0, profile.key), encode(replace(member, copy=copy)))
-    for text in sorted({database(each) for each in member.within}):
+    for text in sorted({database(place) for place in member.within}):
         yield Message(To.CLONED_FROM, account_key(account, text), order(_MEMBER, 0, profile.key), encode(member))
 
 
@@ -230,9 +232,9 @@ def to_copies(profile: Profile, keys: Iterable[str], inferred: Iterable[Inferred
     where nothing is inferred.
     """
     versions: dict[str, list[_Version]] = {key: [] for key in keys}
-    for each in inferred:
-        made, found = version_of_copy(profile.key, each, iris)
-        versions[each.copy.key].append(_Version((made.iri, made.values), (found.iri, found.values)))
+    for inference in inferred:
+        made, first = version_of_copy(profile.key, inference, iris)
+        versions[inference.copy.key].append(_Version((made.iri, made.values), (first.iri, first.values)))
     for key, of_copy in sorted(versions.items()):
         yield Message(To.COPY, account_key(profile.account, key), order(_MADE, 0, profile.key, _NOW), encode(of_copy))
 
@@ -254,18 +256,18 @@ def end_copies(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]
     for (to, key), group in groupby(messages, by_receiver):
         latest = {(message.order[0], time_and_query(message.order)[1]): message for message in group}
         outcome, versions = FirstStateOutcome(), list[_Version]()
-        for (what, source), message in latest.items():
+        for (rank, source), message in latest.items():
             if job.day:
-                yield snapshot(Message(to, key, order(what, 0, source), message.body))
-            if what == _MADE:
+                yield snapshot(Message(to, key, order(rank, 0, source), message.body))
+            if rank == _MADE:
                 versions += _read_versions(message.body)
             else:
                 outcome = _read_outcome(message.body)
         iris, nodes = node_writer.iris(split_key(key)[0]), list[Node]()
         for version in versions:
             made = VERSION.node(*version.made)
-            found = VERSION.node(*version.found)._replace(types=UNRECORDED_VERSION_TYPES)
-            nodes += with_outcome(made, found, outcome, iris)
+            first = VERSION.node(*version.found)._replace(types=UNRECORDED_VERSION_TYPES)
+            nodes += with_outcome(made, first, outcome, iris)
         if not nodes:
             continue
         if job.day:
@@ -315,11 +317,11 @@ def end_contents(messages: Iterable[Message], _: ExportJob) -> Iterator[Message]
 
 def _ended(key: str, group: Iterator[Message]) -> Iterator[Message]:
     account, events = split_key(key)[0], set[ContainerEvent]()
-    for what, of_object in groupby(group, _read_end):
-        if isinstance(what, ContainerEvent):
-            events.add(what)
+    for event_or_key, of_object in groupby(group, _read_end):
+        if isinstance(event_or_key, ContainerEvent):
+            events.add(event_or_key)
         elif events:
-            yield from _to_names(account, what, [_read_content(message.body) for message in of_object], events)
+            yield from _to_names(account, event_or_key, [_read_content(message.body) for message in of_object], events)
 
 
 def _read_end(message: Message) -> ContainerEvent | str:
@@ -377,7 +379,7 @@ def _absences(
     for event in events:
         if event in undone:
             # Of what had the name before, an UNDROP may have brought back that which is dropped now.
-            gone = [one[:2] for one in before if one not in undone or undone[one] > event]
+            gone = [earlier[:2] for earlier in before if earlier not in undone or undone[earlier] > event]
             yield Absence(event[:2], undone[event][:2], max(gone, default=(NEVER, "")), name)
         if event.operation != RESTORES:
             before.append(event)

@@ -150,6 +150,10 @@ def daily_reads(messages: Iterable[Message], job: ExportJob) -> Iterator[Message
 
 
 def _node(iri: str, name: str, values: dict[str, Any]) -> Node:
-    of = _CLASSES[name]
-    types = setting_types(values["ah:property"][0], is_plain="ah:element" not in values) if of is SETTING else of.types
-    return Node(of, iri, types, {term: tuple(each) for term, each in values.items()})
+    node_class = _CLASSES[name]
+    types = (
+        setting_types(values["ah:property"][0], is_plain="ah:element" not in values)
+        if node_class is SETTING
+        else node_class.types
+    )
+    return Node(node_class, iri, types, {term: tuple(listed) for term, listed in values.items()})

@@ -108,32 +108,32 @@ def messages_of_queries(group: Iterator[Message], job: ExportJob) -> tuple[dict[
     by_account: dict[str, QueryMessages] = {}
     lines: list[History] = []
     for message in group:
-        what = message.order[0]
-        if what in {QueryRank.ROW, QueryRank.CONTEXT}:
+        rank = message.order[0]
+        if rank in {QueryRank.ROW, QueryRank.CONTEXT}:
             place, text = _row(message.body)
             row = read_line(text)
             assert isinstance(row, Row), "a row that was read before"
             query_messages = by_account.setdefault(account_of(row, job.account), QueryMessages())
-            if what == QueryRank.ROW:
+            if rank == QueryRank.ROW:
                 query_messages.rows.append((row, place, text))
             else:
                 query_messages.context.append(row)
-        elif what == QueryRank.LINE:
+        elif rank == QueryRank.LINE:
             lines.append(_history(message.body))
-        elif what == QueryRank.CHILD:
+        elif rank == QueryRank.CHILD:
             account, child, role, wants_name = decode(message.body)
             by_account.setdefault(account, QueryMessages()).children.add((role, child, wants_name))
-        elif what == QueryRank.QUARANTINED:
+        elif rank == QueryRank.QUARANTINED:
             account, child, reason = decode(message.body)
             query_messages = by_account.setdefault(account, QueryMessages())
             if reason is None:
                 query_messages.quarantined.add(child)
             else:
                 query_messages.reasons.append(reason)
-        elif what == QueryRank.JOB:
+        elif rank == QueryRank.JOB:
             account, name = decode(message.body)
             by_account.setdefault(account, QueryMessages()).job_name = name
-        elif what == QueryRank.REFUSED:
+        elif rank == QueryRank.REFUSED:
             by_account.setdefault(decode(message.body), QueryMessages()).was_refused = True
     return by_account, lines
 
@@ -337,18 +337,18 @@ class _Extractor:
     def _quarantine_rows(self, rows: list[Placed], reason: str) -> Iterator[Message]:
         """The distinct rows of a quarantined query, each with its first place."""
         in_order = sorted(rows, key=lambda placed: placed[1])
-        each = {id(row) for row in without_duplicates([row for row, _, _ in in_order])}
-        self.counts.numbers["rows_of_quarantined"] += len(each)
+        distinct_ids = {id(row) for row in without_duplicates([row for row, _, _ in in_order])}
+        self.counts.numbers["rows_of_quarantined"] += len(distinct_ids)
         for row, place, text in in_order:
-            if id(row) in each:
+            if id(row) in distinct_ids:
                 yield quarantined_row(place, reason, text, is_aggregate=row.calls is not None)
 
     def _contradictions(self, rows: list[Placed], distinct_rows: list[Row]) -> Iterator[Message]:
         """Count the rows of this run of a query whose rows contradict each other, by column."""
         names = {name for values in contradicting_values(distinct_rows) for name in values}
-        each = {id(row) for row in distinct_rows}
+        distinct_ids = {id(row) for row in distinct_rows}
         for row, (file, block, number, unit), _ in rows if names else ():
-            if id(row) in each and file_of(file)[1] == self._job.run:
+            if id(row) in distinct_ids and file_of(file)[1] == self._job.run:
                 entries = [(f"{CONTRADICTED}{name}", 1, (f"{block:020}", number, unit)) for name in sorted(names)]
                 self.counts.numbers["not_understood"] += len(entries)
                 yield Message(To.UNKNOWN, file, order(2), encode(entries))

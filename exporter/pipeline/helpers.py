@@ -97,10 +97,10 @@ def bridge_helpers(messages: Iterable[Message], job: ExportJob) -> Iterator[Mess
 def _of_account(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[Message]:
     before, marks, helpers = SavedHelpers(), list[Mark](), None
     for message in group:
-        what = message.order[0]
-        if what == HelpersRank.BEFORE:
+        rank = message.order[0]
+        if rank == HelpersRank.BEFORE:
             before = _read_state(message.body)
-        elif what == HelpersRank.MARK:
+        elif rank == HelpersRank.MARK:
             marks += _read_marks(message.body)
         else:
             helpers = helpers or Helpers(before, marks)

@@ -112,9 +112,9 @@ def _merged(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[Mess
     yield from _to_owners(profile)
 
 
-def _merged_messages(each: Iterator[Known]) -> Known:
-    whole = next(each)
-    for known in each:
+def _merged_messages(states: Iterator[Known]) -> Known:
+    whole = next(states)
+    for known in states:
         merge(whole.profile, known.profile)
         whole.buckets |= known.buckets
         whole.parents |= known.parents
@@ -147,7 +147,7 @@ def _to_names(profile: Profile) -> list[Message]:
         takes = sorted((at, query_id) for at, query_id, taken in profile.takes if canonical_name(taken) == name)
         holder = _Holder(profile.key, profile.shown, last == name, takes, undrops=undrops)
         at, body = order(known_by, 0, profile.key, _NOW), encode(holder)
-        keys = (account_key(profile.account, f"{one}/{name}{account_in(profile.key)}") for one in kinds)
+        keys = (account_key(profile.account, f"{data_kind}/{name}{account_in(profile.key)}") for data_kind in kinds)
         messages += [Message(To.NAME, key, at, body) for key in keys]
     return messages
 
@@ -204,16 +204,16 @@ def resolve_datasets(messages: Iterable[Message], job: ExportJob) -> Iterator[Me
 
 def _dataset(key: str, group: Iterator[Message], job: ExportJob, counts: Counts) -> list[Message]:
     account, bodies, settings = split_key(key)[0], [message.body for message in group], job.openlineage
-    each = [read_dataset(body) for body in bodies]
-    before = None if each[0][0] else read_dataset(bodies[0])[1]
-    dataset = each[0][1]
-    for _, other in each[1:]:
+    pairs = [read_dataset(body) for body in bodies]
+    before = None if pairs[0][0] else read_dataset(bodies[0])[1]
+    dataset = pairs[0][1]
+    for _, other in pairs[1:]:
         dataset.add(other)
     facets = facets_of(dataset, settings)
     body, at = encode((dataset.key, facets_for_runs(facets))), AT_RANK[ObjectRank.DATASETS]
     messages = [
         Message(To.OBJECT, account_key(account, object_key), at, body)
-        for object_key in sorted({object_key for object_key, _ in each if object_key})
+        for object_key in sorted({object_key for object_key, _ in pairs if object_key})
     ]
     if (
         account not in job.first_starts
@@ -271,7 +271,7 @@ def _name(key: str, group: Iterator[Message], job: ExportJob) -> list[Message]:
     holders, by_name = of_name.holders, sorted(of_name.by_name)
     messages = [*_taken(account, holders, of_name.ends), *_absent(key, holders, of_name.ended_now)]
     if of_name.copies:
-        copied = {one for one in by_name if one.startswith(f"{COPIED}/")}
+        copied = {object_key for object_key in by_name if object_key.startswith(f"{COPIED}/")}
         messages += to_holders(account, of_name.copies, sorted(copied | holders.keys()))
     if job.day:
         messages += [snapshot(Message(To.NAME, key, at, body)) for at, body in of_name.state()]
@@ -294,17 +294,17 @@ class _OfName:
         self.copies: list[Message] = []
         ended_before: list[Ended] = []
         for message in dict.fromkeys(messages):
-            what = message.order[0]
-            if what == NameRank.BY_NAME:
+            rank = message.order[0]
+            if rank == NameRank.BY_NAME:
                 self.by_name.add(_read_holder(message.body).key)
-            elif what == NameRank.HAS_ID:
+            elif rank == NameRank.HAS_ID:
                 holder = _read_holder(message.body)
                 before = self.holders.get(holder.key)
                 self.holders[holder.key] = holder if before is None else _after(before, holder)
-            elif what == NameRank.COPY:
+            elif rank == NameRank.COPY:
                 self.copies.append(message)
             else:
-                (self.ended_now if what == NameRank.ENDED else ended_before).append(read_ended(message.body))
+                (self.ended_now if rank == NameRank.ENDED else ended_before).append(read_ended(message.body))
         self.ends = {ended.key: ended for ended in (*ended_before, *self.ended_now)}
 
     def state(self) -> Iterator[tuple[bytes, bytes]]:
@@ -328,10 +328,10 @@ def _taken(account: str, holders: dict[str, _Holder], ends: dict[str, Ended]) ->
     shown again later had its name all the time: a temporary table only hid it. ``ends``: of the schemas and databases
     of objects, which take the name as well.
     """
-    every = _takes(holders)
+    takes = _takes(holders)
     messages: list[Message] = []
     for key, holder in sorted(holders.items()):
-        taken = _taken_from(holder, every, ends.get(key, _NOT_ENDED)) if holder.is_last else None
+        taken = _taken_from(holder, takes, ends.get(key, _NOT_ENDED)) if holder.is_last else None
         if taken != holder.taken:
             holder.taken = taken
             # A former name may say on the same day that it was not taken after all. The last message counts.
@@ -375,19 +375,21 @@ def _absent(key: str, holders: dict[str, _Holder], now: list[Ended]) -> list[Mes
     for ended in now:
         if ended.absences and ended.key in holders:
             holder = holders[ended.key]
-            absences[ended.key] = [replace(one, taken=_last_take(holder, takes, one.dropped)) for one in ended.absences]
+            absences[ended.key] = [
+                replace(absence, taken=_last_take(holder, takes, absence.dropped)) for absence in ended.absences
+            ]
     for holder in (holder for holder in holders.values() if holder.undrops):
-        others = [take for take, taker in takes if taker != holder.key]
+        other_takes = [take for take, taker in takes if taker != holder.key]
         absences.setdefault(holder.key, []).extend(
             Absence(take, undrop, (NEVER, ""), name, of_one=True)
             for undrop in holder.undrops
-            for take in others
+            for take in other_takes
             if take < undrop
         )
     return [
-        Message(to, account_key(account, object_key), AT_RANK[rank], encode(each))
-        for object_key, each in sorted(absences.items())
-        if each
+        Message(to, account_key(account, object_key), AT_RANK[rank], encode(periods))
+        for object_key, periods in sorted(absences.items())
+        if periods
         for to, rank in ((To.OBJECT, ObjectRank.ABSENCES), (To.ELEMENT, _ABSENT))
     ]
 
@@ -408,7 +410,7 @@ def _element(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[Mes
         elif message.order[0] == _ABSENT:
             absences += read_absences(message.body)
         elif message.order[0] == _DROPPED:
-            drops.update(tuple(one) for one in decode(message.body))
+            drops.update(tuple(drop) for drop in decode(message.body))
         else:  # first the state of the day before
             take, is_news = decode(message.body), message.order[0] == _TAKEN
     if job.day:

@@ -152,9 +152,9 @@ def share_nodes(messages: Iterable[Message], job: ExportJob) -> Iterator[Message
                 continue
             yield message
             if requests and message.order[0] == OWN_NODE:
-                of = class_named(_read_node(message.body).of)
+                node_class = class_named(_read_node(message.body).of)
                 for requester, ring in sorted(requests):
-                    if requester != iri and shapes.needs(of, ring):
+                    if requester != iri and shapes.needs(node_class, ring):
                         yield Message(To.AROUND, requester, AT_RANK[OTHER_NODE], message.body)
 
 
@@ -163,7 +163,7 @@ def validate_neighbourhoods(messages: Iterable[Message], job: ExportJob) -> Iter
     shapes, counts = checks(job.shapes).neighbourhood, Counts()
     for _, group in groupby(messages, by_receiver):
         own: list[Node] = []
-        others: list[Node] = []
+        neighbours: list[Node] = []
         owners: dict[str, set[NodeOwner]] = {}
         for message in group:
             sent = _read_node(message.body)
@@ -171,9 +171,9 @@ def validate_neighbourhoods(messages: Iterable[Message], job: ExportJob) -> Iter
                 own.append(sent.node())
                 owners.setdefault(absolute_iri(sent.iri, job.base), set()).add(sent.owner)
             else:
-                others.append(sent.node())
+                neighbours.append(sent.node())
         by_owner: dict[NodeOwner, list[Result]] = {}
-        for focus, results in shapes.check(own, others, job.base).items():
+        for focus, results in shapes.check(own, neighbours, job.base).items():
             for result in results:
                 counts.result(result.severity, result.shape)
                 yield Message(To.RESULT, "", b"", json.encode(result))
@@ -185,8 +185,8 @@ def validate_neighbourhoods(messages: Iterable[Message], job: ExportJob) -> Iter
 
 def _quarantine(by_owner: dict[NodeOwner, list[Result]], counts: Counts, job: ExportJob) -> Iterator[Message]:
     """What is quarantined: the query whose node is refused; for a node of an object, all queries that mention it."""
-    for owner, every in sorted(by_owner.items()):
-        reason = refusal(every)
+    for owner, results in sorted(by_owner.items()):
+        reason = refusal(results)
         if reason is None:
             continue
         if owner.object_key:

@@ -34,18 +34,18 @@ class Unknown(Struct):
     found: dict[str, tuple[int, Example]] = field(default_factory=dict)
     others: tuple[int, Example] | None = None
 
-    def add(self, what: str, number: int, example: Example) -> None:
-        if what == OTHERS:
+    def add(self, name: str, number: int, example: Example) -> None:
+        if name == OTHERS:
             self.others = _sum(self.others, (number, example))
             return
-        self.found[what] = _sum(self.found.get(what), (number, example))
+        self.found[name] = _sum(self.found.get(name), (number, example))
         if len(self.found) > MOST:
             self.others = _sum(self.others, self.found.pop(max(self.found)))
 
     def entries(self) -> list[tuple[str, int, Example]]:
         """Name, number and example, sorted by name, :data:`OTHERS` last."""
-        found = [(what, *self.found[what]) for what in sorted(self.found)]
-        return found if self.others is None else [*found, (OTHERS, *self.others)]
+        entries = [(name, *self.found[name]) for name in sorted(self.found)]
+        return entries if self.others is None else [*entries, (OTHERS, *self.others)]
 
 
 def _sum(before: tuple[int, Example] | None, other: tuple[int, Example]) -> tuple[int, Example]:
@@ -66,9 +66,9 @@ class Counts(Struct):
     shapes: dict[str, Counter[str]] = field(default_factory=dict)
     unknown: Unknown = field(default_factory=Unknown)
 
-    def named(self, what: str) -> None:
+    def named(self, name: str) -> None:
         """Create the count with 0 if it does not exist."""
-        self.numbers.setdefault(what, 0)
+        self.numbers.setdefault(name, 0)
 
     def note_query(self, facts: QueryFacts) -> None:
         """Note a query, which may still be quarantined later."""

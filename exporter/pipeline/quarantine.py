@@ -71,9 +71,9 @@ def number_lines(messages: Iterable[Message], job: ExportJob) -> Iterator[Messag
                 before[label, block] = so_far.get(label, 0)
                 so_far[label] = before[label, block] + count
             elif message.to == To.UNKNOWN:
-                for what, count, (block, index, unit) in decode(message.body):
+                for name, count, (block, index, unit) in decode(message.body):
                     at = before.get((label, int(block)), 0) + index
-                    counts.unknown.add(what, count, (file, at, unit))
+                    counts.unknown.add(name, count, (file, at, unit))
             elif message.to == To.QUARANTINED_ROWS:
                 block, index, unit, reason, text, is_aggregate = decode(message.body)
                 line = {"file": file, unit: before.get((label, block), 0) + index, "reason": reason, "as_it_came": text}

@@ -88,8 +88,8 @@ class _NotUnderstood:
     def note(self, row: Row | Unreadable | None, place: Place) -> None:
         """Count what is not understood in a row, once for each name."""
         file, block, number, unit = place
-        for what in not_understood(row) if isinstance(row, Row) else ():
-            self._found.setdefault(file, Unknown()).add(what, 1, (f"{block:020}", number, unit))
+        for name in not_understood(row) if isinstance(row, Row) else ():
+            self._found.setdefault(file, Unknown()).add(name, 1, (f"{block:020}", number, unit))
 
     def messages(self, numbers: Counter[str]) -> Iterator[Message]:
         """To each file: names with their numbers and first places. ``numbers``: how many names are sent is added."""
@@ -151,5 +151,5 @@ def children_of(row: Row, job: ExportJob) -> Iterator[Message]:
 
 def relatives(row: Row) -> list[tuple[str, str]]:
     """Role and id of the parent and the root in a row."""
-    each = (AS_PARENT, uncut(row.parent_query_id)), (AS_ROOT, uncut(row.root_query_id))
-    return [(role, query_id) for role, query_id in each if query_id is not None]
+    roles = (AS_PARENT, uncut(row.parent_query_id)), (AS_ROOT, uncut(row.root_query_id))
+    return [(role, query_id) for role, query_id in roles if query_id is not None]

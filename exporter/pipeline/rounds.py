@@ -246,8 +246,8 @@ class _Turn(Generic[Messages]):
             stored = engine.write_texts(self.outputs(inputs, ended), self.name(OUTPUTS))
             of_queries = engine.counts(stored)
             self.counts.join(of_queries)
-        for what in ("nodes", "events"):
-            progress.counted(what, numbers[what])
+        for name in ("nodes", "events"):
+            progress.counted(name, numbers[name])
         with_nodes = [answered, *ended, stored]
         if needs_neighbourhoods(self.job) and not (numbers["quarantined_queries"] or numbers["refused"]):
             with progress.stage("surround"):
@@ -268,13 +268,13 @@ class _Turn(Generic[Messages]):
                 texts |= self.by_day(result.stored, results)
         return texts
 
-    def name(self, what: str) -> str:
+    def name(self, label: str) -> str:
         """The name under which messages of this turn are stored."""
-        return f"{self.job.day}{what}-{self.number}"
+        return f"{self.job.day}{label}-{self.number}"
 
-    def counted(self, messages: Messages, what: str) -> Messages:
+    def counted(self, messages: Messages, label: str) -> Messages:
         """The messages, stored, with their counts added to those of the turn."""
-        stored = self.engine.persist(messages, self.name(what))
+        stored = self.engine.persist(messages, self.name(label))
         self.counts.join(self.engine.counts(stored))
         return stored
 
@@ -290,15 +290,15 @@ class _Turn(Generic[Messages]):
         merged = self._after([profiles, *self._states([profiles])], merge_profiles, "merged")
         ending = [(To.CONTAINED, end_contents)] if job.has_container_ends else []
         cloning = [(To.CLONED, clones_into), (To.CLONED_FROM, clones_from)] if job.has_container_clones else []
-        for what, step in (*ending, *cloning):
-            happened = [] if earlier is None else [earlier.container_events([merged], [what])]
-            merged = self._after([merged, *happened], step, what)
+        for receiver, step in (*ending, *cloning):
+            happened = [] if earlier is None else [earlier.container_events([merged], [receiver])]
+            merged = self._after([merged, *happened], step, receiver)
         named = self._after([merged, *self._states([merged], To.NAME)], resolve_names, "named")
-        others = self._states([named], To.DATASET, To.ELEMENT)
-        resolved = self._after([named, *others], resolve_datasets, "resolved")
+        states = self._states([named], To.DATASET, To.ELEMENT)
+        resolved = self._after([named, *states], resolve_datasets, "resolved")
         still_open = [] if earlier is None else [engine.filter(earlier.open, THINGS)]
-        every = [things, resolved, *still_open]
-        return engine.shuffle([*every, *self._states(every)], answer, job)
+        unanswered = [things, resolved, *still_open]
+        return engine.shuffle([*unanswered, *self._states(unanswered)], answer, job)
 
     def _states(self, messages: Sequence[Messages], *to: str) -> list[Messages]:
         """The state of the receivers of these messages at the end of the day before, only of those in ``to`` if it
@@ -309,12 +309,12 @@ class _Turn(Generic[Messages]):
         state = self.earlier.states(messages)
         return [self.engine.filter(state, to) if to else state]
 
-    def _after(self, messages: Sequence[Messages], step: Step, what: str) -> Messages:
+    def _after(self, messages: Sequence[Messages], step: Step, label: str) -> Messages:
         """The messages of a step; in an update stored, because they are read twice: also to find the state of their
         receivers.
         """
         shuffled = self.engine.shuffle(messages, step, self.job)
-        return shuffled if self.earlier is None else self.engine.persist(shuffled, f"{self.job.day}{what}")
+        return shuffled if self.earlier is None else self.engine.persist(shuffled, f"{self.job.day}{label}")
 
     def ended(self, answered: Messages) -> list[Messages]:
         """The versions of tables that CLONEs brought: the source says that there is one, the table itself how it ended.
@@ -349,7 +349,10 @@ class _Turn(Generic[Messages]):
         """
         engine, job, numbers = self.engine, self.job, self.counts.numbers
         of_things = [engine.filter(messages, text_outputs(job)) for messages in (inputs[1], *ended)]
-        outputs = [self._written(inputs), *[engine.map(one, engine.output(unchanged), job) for one in of_things]]
+        outputs = [
+            self._written(inputs),
+            *[engine.map(messages, engine.output(unchanged), job) for messages in of_things],
+        ]
         if numbers["rows_of_quarantined"] or numbers["unreadable"] or numbers["not_understood"]:
             places = [self.earlier.record_counts()] if self.earlier else []
             quarantined = engine.filter(self.extracted, [To.PLACE, To.QUARANTINED_ROWS, To.UNKNOWN])
@@ -358,10 +361,10 @@ class _Turn(Generic[Messages]):
 
     def _written(self, inputs: list[Messages]) -> Messages:
         """The written queries: parents send their job names to their children, then each query is complete."""
-        engine, job, each = self.engine, self.job, self._and_open(inputs)
-        written = [engine.filter(messages, [To.WRITTEN, To.NAMED_FOR_QUERY]) for messages in each]
+        engine, job, with_open = self.engine, self.job, self._and_open(inputs)
+        written = [engine.filter(messages, [To.WRITTEN, To.NAMED_FOR_QUERY]) for messages in with_open]
         if self.counts.numbers["parents"]:
-            of_parents = [engine.filter(messages, [To.PARENT, To.NAMED_FOR_PARENT]) for messages in each]
+            of_parents = [engine.filter(messages, [To.PARENT, To.NAMED_FOR_PARENT]) for messages in with_open]
             written.append(engine.shuffle(of_parents, name_jobs, job))
         return engine.shuffle(written, engine.output(write), job)
 

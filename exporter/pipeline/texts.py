@@ -62,9 +62,9 @@ def pieces(messages: Iterable[Message], job: ExportJob) -> Iterator[Message]:
     messages of one output, one after the other, form a document of its syntax.
     """
     writers = {
-        of(syntax): writer(syntax, job.base, job.query_digest)
+        output_of(syntax): writer(syntax, job.base, job.query_digest)
         for syntax in job.syntaxes
-        for of in (graph_output, daily_output)
+        for output_of in (graph_output, daily_output)
     }
     files: dict[str, _File] = {}
     for message in messages:
@@ -159,8 +159,8 @@ class NodeWriter:
 
     def of_thing(self, to: str, key: str, nodes: list[Node]) -> list[Message]:
         """The nodes of a thing. If the shapes refuse one, the queries that mention the thing will be quarantined."""
-        every = nodes if self.is_asked else []
-        return [*self._validated(to, key, every), *self.texts(every)]
+        written = nodes if self.is_asked else []
+        return [*self._validated(to, key, written), *self.texts(written)]
 
     def _validated(self, to: str, key: str, nodes: list[Node]) -> list[Message]:
         """The results of validating the nodes of a thing, and why it is refused."""

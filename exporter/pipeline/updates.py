@@ -114,13 +114,13 @@ class _Known:
         self.day: str | None = None
         self.children: set[str] = set()
         for entry in entries:
-            what, day, digest = decode(entry.body)
-            if what == QueryRank.CHILD:
+            rank, day, digest = decode(entry.body)
+            if rank == QueryRank.CHILD:
                 self.children.add(day)
             else:
                 self.digests.add(digest)
-                self.rows += what == QueryRank.ROW
-                self.day = day if what == QueryRank.ROW else self.day
+                self.rows += rank == QueryRank.ROW
+                self.day = day if rank == QueryRank.ROW else self.day
 
 
 def _of_query(query_id: str, group: Iterator[Message], job: ExportJob, counts: Counts) -> Iterator[Message]:
@@ -137,11 +137,11 @@ def _of_query(query_id: str, group: Iterator[Message], job: ExportJob, counts: C
             yield Message(OF_SEVERAL, query_id, b"", b"")
     if rows:
         read = [read_line(_row(message.body)[1]) for message, _ in rows]
-        each = [row for row in read if isinstance(row, Row)]
-        day = day_of(min(row.start for row in each))
+        parsed = [row for row in read if isinstance(row, Row)]
+        day = day_of(min(row.start for row in parsed))
         counts.numbers[MOVED] += known.day is not None and day != known.day
         yield from _dated(query_id, rows, known.day or day)
-        for relative in sorted({relative for row in each for _, relative in relatives(row)}):  # the days of children
+        for relative in sorted({relative for row in parsed for _, relative in relatives(row)}):  # the days of children
             yield _entry(relative, QueryRank.CHILD, known.day or day, b"")
         counts.named(f"{DAY}{known.day or day}")
         # The run that read a row is in the place of the time in the message's order.
@@ -156,12 +156,12 @@ def _of_query(query_id: str, group: Iterator[Message], job: ExportJob, counts: C
             counts.named(f"{DAY}{known.day}")
 
 
-def _new(messages: Iterable[Message], what: int, known: _Known) -> Iterator[tuple[Message, bytes]]:
-    """The messages of rank ``what`` that are not known yet, each once, with their digests."""
+def _new(messages: Iterable[Message], rank: int, known: _Known) -> Iterator[tuple[Message, bytes]]:
+    """The messages of rank ``rank`` that are not known yet, each once, with their digests."""
     for message in messages:
-        if message.order[0] == what:
-            data = _row(message.body)[1].encode("utf-8", "surrogatepass") if what == QueryRank.ROW else message.body
-            digest = blake2b(data, digest_size=16, salt=bytes((what,))).digest()
+        if message.order[0] == rank:
+            data = _row(message.body)[1].encode("utf-8", "surrogatepass") if rank == QueryRank.ROW else message.body
+            digest = blake2b(data, digest_size=16, salt=bytes((rank,))).digest()
             if digest not in known.digests:
                 known.digests.add(digest)
                 yield message, digest
@@ -173,8 +173,8 @@ def _dated(query_id: str, rows: Iterable[tuple[Message, bytes]], day: str) -> It
         yield _entry(query_id, QueryRank.ROW, day, digest)
 
 
-def _entry(query_id: str, what: int, day: str, digest: bytes) -> Message:
-    return Message(INDEX, query_id, AT_RANK[_INDEXED], encode((what, day, digest)))
+def _entry(query_id: str, rank: int, day: str, digest: bytes) -> Message:
+    return Message(INDEX, query_id, AT_RANK[_INDEXED], encode((rank, day, digest)))
 
 
 # --- the input of a day -----------------------------------------------------------------------------------------------

@@ -91,12 +91,12 @@ def _together(group: Iterable[Message], run: int) -> tuple[QueryFacts, Answers, 
     answers = Answers()
     query_record: QueryRecord | None = None
     for message in group:
-        what = message.order[0]
-        if what == WrittenRank.ANSWER:
+        rank = message.order[0]
+        if rank == WrittenRank.ANSWER:
             _add(answers, _read_answer(message.body))
-        elif what == WrittenRank.FACTS:
+        elif rank == WrittenRank.FACTS:
             query_record = read_query_record(message.body)
-        elif what == WrittenRank.BRIDGE:
+        elif rank == WrittenRank.BRIDGE:
             answers.bridge = read_bridge(message.body)
         else:
             role, name = decode(message.body)
