@@ -101,12 +101,13 @@ def _is_same(to: str, was: list[_Known], now: list[_Known]) -> bool:
     """Whether messages mean the same. Of messages of one order the bodies have to be in the same order, too."""
     if was == now:
         return True
-    if [one.order for one in was] != [one.order for one in now]:
+    if [known.order for known in was] != [known.order for known in now]:
         return False
-    pairs = [(one, other) for one, other in zip(was, now, strict=True) if one != other]
-    reads = [_READ.get((to, one.order)) for one, _ in pairs]
+    pairs = [(known, other) for known, other in zip(was, now, strict=True) if known != other]
+    reads = [_READ.get((to, known.order)) for known, _ in pairs]
     return all(
-        read is not None and read(one.body) == read(other.body) for read, (one, other) in zip(reads, pairs, strict=True)
+        read is not None and read(known.body) == read(other.body)
+        for read, (known, other) in zip(reads, pairs, strict=True)
     )
 
 
@@ -223,6 +224,6 @@ class Affected(Generic[Messages]):
         asks = engine.persist(engine.map(before, mentioned, self._job), f"{day}mentioned")
         if To.CONTAINED in self._changed and engine.counts(asks).numbers[EVENTS]:
             return True
-        of_keys = [engine.filter(each, STATE_RECEIVERS) for each in (*self._compared, asks)]
-        found = engine.persist(engine.shuffle(of_keys, affected, self._job), f"{day}affected")
-        return bool(engine.counts(found).numbers[AFFECTED])
+        of_keys = [engine.filter(messages, STATE_RECEIVERS) for messages in (*self._compared, asks)]
+        marked = engine.persist(engine.shuffle(of_keys, affected, self._job), f"{day}affected")
+        return bool(engine.counts(marked).numbers[AFFECTED])

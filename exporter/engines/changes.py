@@ -112,15 +112,18 @@ def write(changed: Changed[list[Message]], job: ExportJob, new: Publication) -> 
     """Write the changes between the old DIR and the new one."""
     folder = Path(new.work, FOLDER)
     folder.mkdir()
-    of = syntax(job)
-    if of:
-        parts_before, parts_now = _parts(changed.before(new, "graph"), of), _parts(changed.after(new, "graph"), of)
-        before = _triples(parts_before - parts_now, changed.things_before, of)
-        now = _triples(parts_now - parts_before, changed.things_now, of)
+    graph_syntax = syntax(job)
+    if graph_syntax:
+        parts_before, parts_now = (
+            _parts(changed.before(new, "graph"), graph_syntax),
+            _parts(changed.after(new, "graph"), graph_syntax),
+        )
+        before = _triples(parts_before - parts_now, changed.things_before, graph_syntax)
+        now = _triples(parts_now - parts_before, changed.things_now, graph_syntax)
         gone, come = before - now, now - before
-        still = _in_others(gone | come, parts_before & parts_now, of)
+        still = _in_others(gone | come, parts_before & parts_now, graph_syntax)
         gone -= still
-        gone -= _in_others(gone, _parts_in(changed.same_graph(new), of), of)
+        gone -= _in_others(gone, _parts_in(changed.same_graph(new), graph_syntax), graph_syntax)
         removed, added = _packed(sorted(gone)), _packed(sorted(come - still))
         _write(folder / REMOVED, removed or [_part([])])
         _write(folder / ADDED, added or [_part([])])
@@ -132,29 +135,36 @@ def write(changed: Changed[list[Message]], job: ExportJob, new: Publication) -> 
     new.take_changes(str(folder), changed.number)
 
 
-def _parts_in(folders: list[str], of: ChangesSyntax) -> Iterator[str]:
+def _parts_in(folders: list[str], graph_syntax: ChangesSyntax) -> Iterator[str]:
     """The parts of files, each of which parses without the others."""
     for folder in folders:
-        for path in files.find_files(Path(folder), f".{of.ending}"):
-            yield from parts_of(files.text(path), of.ending)
+        for path in files.find_files(Path(folder), f".{graph_syntax.ending}"):
+            yield from parts_of(files.text(path), graph_syntax.ending)
 
 
-def _parts(folders: list[str], of: ChangesSyntax) -> set[str]:
-    return set(_parts_in(folders, of))
+def _parts(folders: list[str], graph_syntax: ChangesSyntax) -> set[str]:
+    return set(_parts_in(folders, graph_syntax))
 
 
-def _triples(parts: set[str], messages: list[Message], of: ChangesSyntax) -> set[str]:
-    texts = [part for message in messages if message.to == of.to for part in parts_of(message.body.decode(), of.ending)]
-    return set(triples(chain(parts, texts), of.ending, of.opening))
+def _triples(parts: set[str], messages: list[Message], graph_syntax: ChangesSyntax) -> set[str]:
+    texts = [
+        part
+        for message in messages
+        if message.to == graph_syntax.to
+        for part in parts_of(message.body.decode(), graph_syntax.ending)
+    ]
+    return set(triples(chain(parts, texts), graph_syntax.ending, graph_syntax.opening))
 
 
-def _in_others(asked: set[str], parts: Iterable[str], of: ChangesSyntax) -> set[str]:
+def _in_others(asked: set[str], parts: Iterable[str], graph_syntax: ChangesSyntax) -> set[str]:
     """Of these triples, those that other parts of files have too. Only parts about the same are parsed."""
     asked = {text for text in asked if not _is_said_once(text)}
     if not asked:  # as mostly: then nothing is read
         return set()
-    about = subjects(asked, of.base)
-    return asked & set(triples((part for part in parts if subject_of(part) in about), of.ending, of.opening))
+    about = subjects(asked, graph_syntax.base)
+    return asked & set(
+        triples((part for part in parts if subject_of(part) in about), graph_syntax.ending, graph_syntax.opening)
+    )
 
 
 def _lines(folders: list[str]) -> list[str]:
@@ -185,8 +195,8 @@ def _write(path: Path, parts: Iterable[bytes]) -> None:
 
 def _updates(removed: list[bytes], added: list[bytes]) -> Iterator[bytes]:
     """The parts as operations of SPARQL 1.1 Update. Compressed parts are used as they are, between others."""
-    each = [*(("DELETE DATA {", part) for part in removed), *(("INSERT DATA {", part) for part in added)]
-    for number, (operation, part) in enumerate(each):
+    operations = [*(("DELETE DATA {", part) for part in removed), *(("INSERT DATA {", part) for part in added)]
+    for number, (operation, part) in enumerate(operations):
         yield _part([f"{'; ' if number else ''}{operation}"])
         yield part
         yield _part(["}"])
@@ -204,7 +214,7 @@ def carried(new: Publication, job: ExportJob) -> int:
     return before[-1] + 1 if before else 1
 
 
-def alone(new: Publication) -> list[int]:
+def unjoined(new: Publication) -> list[int]:
     """The numbers of the updates of the new DIR whose changes are not put together with others'."""
     numbers = _numbers(new.names(FOLDER))
     return [number for number in numbers if number == 1 or number - 1 in numbers]
@@ -272,9 +282,12 @@ def put_together(numbers: Sequence[int], filled: Container[int], folder: str, ne
             parts.append(path(new, number, UPDATE))
             is_begun |= number in filled
         new.concatenate(parts, f"{folder}/{UPDATE}")
-        of = {manifest.plain(one["path"]): one for one in new.entries_before()}
-        told = [of[f"{FOLDER}/{number}/{UPDATE}"] for number in numbers]
-        lines = [f"{number} {one['bytes']} {one['sha256']}\n" for number, one in zip(numbers, told, strict=True)]
+        by_path = {manifest.plain(entry["path"]): entry for entry in new.entries_before()}
+        update_entries = [by_path[f"{FOLDER}/{number}/{UPDATE}"] for number in numbers]
+        lines = [
+            f"{number} {entry['bytes']} {entry['sha256']}\n"
+            for number, entry in zip(numbers, update_entries, strict=True)
+        ]
         new.concatenate(["".join(lines).encode()], f"{folder}/{PARTS}")
     if has(new, numbers[0], EVENTS):
         new.concatenate([path(new, number, EVENTS) for number in numbers], f"{folder}/{EVENTS}")

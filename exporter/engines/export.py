@@ -214,17 +214,17 @@ def _records(input_of_views: InputOfViews) -> Iterator[Record]:
 
 def _written(messages: Iterable[Message], job: ExportJob, new: Publication) -> Outcome:
     """Write the texts to files and collect the other messages."""
-    others: dict[str, list[bytes]] = {}
-    local.write_texts(_texts(messages, others), new, job)
-    return read_outcome(others[To.TOTAL][0], others.get(To.RESULT, []))
+    bodies: dict[str, list[bytes]] = {}
+    local.write_texts(_texts(messages, bodies), new, job)
+    return read_outcome(bodies[To.TOTAL][0], bodies.get(To.RESULT, []))
 
 
-def _texts(messages: Iterable[Message], others: dict[str, list[bytes]]) -> Iterator[Message]:
+def _texts(messages: Iterable[Message], bodies: dict[str, list[bytes]]) -> Iterator[Message]:
     for message in messages:
         if is_text(message.to):
             yield message
         else:
-            others.setdefault(message.to, []).append(message.body)
+            bodies.setdefault(message.to, []).append(message.body)
 
 
 def _update_locally(export_input: ExportInput, job: ExportJob, new: Publication) -> Outcome:

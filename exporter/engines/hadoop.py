@@ -116,15 +116,15 @@ class HadoopFiles:
         """Remove a file or a folder if it exists."""
         self._files.delete(self._path(path), True)
 
-    def copy(self, path: str, to: str) -> None:
+    def copy(self, path: str, target: str) -> None:
         """Copy a file or a folder; an existing file is replaced."""
         configuration = self._files.getConf()
-        self._java.FileUtil.copy(self._files, self._path(path), self._files, self._path(to), False, configuration)
+        self._java.FileUtil.copy(self._files, self._path(path), self._files, self._path(target), False, configuration)
 
-    def concatenate(self, parts: Sequence[str | bytes], to: str) -> None:
+    def concatenate(self, parts: Sequence[str | bytes], target: str) -> None:
         """Make one file of the content of files (paths) and of bytes, in their order. The parts stay."""
-        self.make(to.rpartition("/")[0])
-        stream = self._files.create(self._path(to), True)
+        self.make(target.rpartition("/")[0])
+        stream = self._files.create(self._path(target), True)
         try:
             for part in parts:
                 if isinstance(part, bytes):
@@ -149,11 +149,11 @@ class HadoopFiles:
         self._gateway.jvm.org.apache.hadoop.io.IOUtils.copyBytes(opened, nothing, _BYTES, True)
         return bytes(digest.digest()).hex()
 
-    def rename(self, path: str, to: str) -> None:
+    def rename(self, path: str, target: str) -> None:
         """Move a file or a folder to a new path; its parent folder is made. Raises OSError if that fails."""
-        self.make(to.rpartition("/")[0])
-        if not self._files.rename(self._path(path), self._path(to)):
-            raise OSError(f"{path} cannot be renamed to {to}")
+        self.make(target.rpartition("/")[0])
+        if not self._files.rename(self._path(path), self._path(target)):
+            raise OSError(f"{path} cannot be renamed to {target}")
 
     def put(self, content: str, path: str, temporary: str) -> None:
         """Replace a small file in one step: write to ``temporary``, then rename. On object stores the file is written
@@ -169,13 +169,13 @@ class HadoopFiles:
         else:
             self.overwrite(temporary, path)
 
-    def overwrite(self, path: str, to: str) -> None:
+    def overwrite(self, path: str, target: str) -> None:
         """Rename a file and replace an existing one; on HDFS in one step."""
         rename = self._java.Options.Rename
         options = self._gateway.new_array(rename, 1)
         options[0] = rename.OVERWRITE
         context = self._java.FileContext.getFileContext(self._files.getUri(), self._files.getConf())
-        context.rename(self._path(path), self._path(to), options)
+        context.rename(self._path(path), self._path(target), options)
 
     def _path(self, path: str) -> Any:
         return self._java.Path(path)

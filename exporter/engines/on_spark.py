@@ -65,7 +65,7 @@ def run(export_input: ExportInput, job: ExportJob, new: Publication, progress: P
         return _in_days(Update(engine, SparkStore(spark, new, job), job, export_input, progress), read_rows)
     if job.in_order:
         with progress.stage("export"):
-            outcome, stored = _alone(engine, rows, job)
+            outcome, stored = _in_one_task(engine, rows, job)
     else:
         read_rows, job = _read(job, rows), replace(job, screen=None)
         outcome, stored = _in_rounds(engine, read_rows, job, progress)
@@ -92,15 +92,17 @@ def _partitions(spark: SparkSession, size: int | None) -> int:
     return min(max(1, -(-size // (_PARTITION * cores))) * cores, _PARTITIONS)
 
 
-def _alone(engine: SparkEngine, data_frame: DataFrame, job: ExportJob) -> tuple[Outcome, list[str]]:
+def _in_one_task(engine: SparkEngine, data_frame: DataFrame, job: ExportJob) -> tuple[Outcome, list[str]]:
     """Run the local engine in one task. Returns the outcome and the names under which texts are stored."""
-    stored = engine.write_texts([data_frame.coalesce(1).mapInArrow(partial(_work_alone, job), SCHEMA)], rounds.OUTPUTS)
+    stored = engine.write_texts(
+        [data_frame.coalesce(1).mapInArrow(partial(_export_in_task, job), SCHEMA)], rounds.OUTPUTS
+    )
     rows = stored.filter(F.col("to").isin(To.RESULT, To.TOTAL)).collect()
     bodies = {to: [bytes(row["body"]) for row in rows if row["to"] == to] for to in (To.RESULT, To.TOTAL)}
     return read_outcome(bodies[To.TOTAL][0], bodies[To.RESULT]), [rounds.OUTPUTS]
 
 
-def _work_alone(job: ExportJob, batches: Batches) -> Batches:
+def _export_in_task(job: ExportJob, batches: Batches) -> Batches:
     return batched(as_text(local.export_records(read_back(batches), job)))
 
 
@@ -116,9 +118,9 @@ def _in_days(update: Update[DataFrame], read: DataFrame) -> Outcome:
     )
 
 
-def _results(each: list[DataFrame]) -> list[Result]:
-    found = [row["body"] for part in each for row in part.select("body").limit(LIMIT).collect()]
-    return results_of(map(bytes, found))
+def _results(parts: list[DataFrame]) -> list[Result]:
+    bodies = [row["body"] for part in parts for row in part.select("body").limit(LIMIT).collect()]
+    return results_of(map(bytes, bodies))
 
 
 def _read(job: ExportJob, data_frame: DataFrame) -> DataFrame:

@@ -171,10 +171,10 @@ def _found(source: formats.InputFiles, read: Callable[[], DataFrame]) -> DataFra
         _ = data_frame.columns
     except AnalysisException as error:
         first_line = (str(error).splitlines() or ["unreadable"])[0]
-        what = "there is no such file, folder or table" if source.form == formats.TABLE else first_line
+        problem = "there is no such file, folder or table" if source.form == formats.TABLE else first_line
         if source.form == formats.PARQUET and "_TYPE" in (error.getCondition() or ""):
-            what += "; Spark cannot read this type: use --engine local, or write the column with another type"
-        raise UsageError(f"{', '.join(source.paths[:3])}: {what}") from None
+            problem += "; Spark cannot read this type: use --engine local, or write the column with another type"
+        raise UsageError(f"{', '.join(source.paths[:3])}: {problem}") from None
     return data_frame
 
 

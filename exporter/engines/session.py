@@ -358,8 +358,8 @@ def cause(error: Exception) -> str:
     """The first meaningful line of an error from PySpark, Java or gRPC."""
     lines = [line.strip(": \t") for line in str(error).splitlines()]
     of_grpc = (line for line in lines if line.startswith("details = "))
-    others = (line for line in lines if line and not line.startswith("An error occurred while calling"))
-    return next(chain(of_grpc, others), "").removeprefix("details = ")
+    other_lines = (line for line in lines if line and not line.startswith("An error occurred while calling"))
+    return next(chain(of_grpc, other_lines), "").removeprefix("details = ")
 
 
 def _has_cluster() -> bool:

@@ -131,9 +131,9 @@ class SparkEngine:
         return Counts.sum(bytes(row["body"]) for row in rows)
 
 
-def union(each: Sequence[DataFrame]) -> DataFrame:
+def union(data_frames: Sequence[DataFrame]) -> DataFrame:
     """The rows of all, at least one; their columns by name."""
-    return reduce(lambda data_frame, other: data_frame.unionByName(other), each)
+    return reduce(lambda data_frame, other: data_frame.unionByName(other), data_frames)
 
 
 def _in_order(messages: DataFrame, step: Step, job: ExportJob) -> DataFrame:

@@ -89,8 +89,8 @@ class Store(ABC, Generic[Messages]):
         return [name.removeprefix("state/") for name in self._new.names_before(f"state/{folder}")]
 
     @abstractmethod
-    def join(self, names: Sequence[str], every: Sequence[str] | None, name: str) -> None:
-        """Store the messages of several names under one, in place of them: all of them for the receivers ``every``
+    def join(self, names: Sequence[str], kept_whole: Sequence[str] | None, name: str) -> None:
+        """Store the messages of several names under one, in place of them: all of them for the receivers ``kept_whole``
         (None: for any receiver), for others as :meth:`latest`.
         """
 
@@ -115,15 +115,15 @@ class Store(ABC, Generic[Messages]):
         """As :meth:`latest`, but only for the receivers and keys that occur among the others."""
 
     @abstractmethod
-    def changes(self, days: Sequence[str], every: Sequence[str], things: str, to: Sequence[str]) -> None:
+    def changes(self, days: Sequence[str], all_days: Sequence[str], things: str, to: Sequence[str]) -> None:
         """Write the changes between the old DIR and this one: of ``days``, and of the nodes of things, which are in the
-        folder ``things`` (see :meth:`latest`). ``every``: all days of the new DIR. The first changes contain
+        folder ``things`` (see :meth:`latest`). ``all_days``: all days of the new DIR. The first changes contain
         everything.
         """
 
-    def alone(self) -> list[int]:
+    def unjoined_changes(self) -> list[int]:
         """The numbers of the updates of the new DIR whose changes are not put together with others'."""
-        return changes.alone(self._new)
+        return changes.unjoined(self._new)
 
     @abstractmethod
     def join_changes(self, numbers: Sequence[int]) -> None:

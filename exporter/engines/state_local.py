@@ -82,28 +82,30 @@ class LocalStore(Store[list[Message]]):
         self._before = Path(new.before("state"))
 
     def save(self, messages: Sequence[list[Message]], name: str) -> None:
-        every = sorted(chain.from_iterable(messages))
-        if not every:
+        in_order = sorted(chain.from_iterable(messages))
+        if not in_order:
             return
         folder = self._state / name
         folder.mkdir(parents=True, exist_ok=True)
         with parquet.ParquetWriter(
             folder / "part-00000.parquet", _SCHEMA, compression="zstd", use_dictionary=["to"], write_statistics=["to"]
         ) as file:
-            for part in _parts(every):
+            for part in _parts(in_order):
                 arrays = [
                     pa.array(column, field.type) for column, field in zip(zip(*part, strict=True), _SCHEMA, strict=True)
                 ]
                 file.write_batch(pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA))
 
-    def join(self, names: Sequence[str], every: Sequence[str] | None, name: str) -> None:
-        messages = list(chain.from_iterable(_read(self._state, one) for one in names))
-        if every is not None:
-            wanted = frozenset(every)
-            others = {message.to for message in messages} - wanted
-            messages = [message for message in messages if message.to in wanted] + self.latest(names, [*others])
+    def join(self, names: Sequence[str], kept_whole: Sequence[str] | None, name: str) -> None:
+        messages = list(chain.from_iterable(_read(self._state, joined_name) for joined_name in names))
+        if kept_whole is not None:
+            wanted = frozenset(kept_whole)
+            other_receivers = {message.to for message in messages} - wanted
+            messages = [message for message in messages if message.to in wanted] + self.latest(
+                names, [*other_receivers]
+            )
         self.save([messages], name)
-        self.drop(f"state/{one}" for one in names)
+        self.drop(f"state/{joined_name}" for joined_name in names)
 
     def load(self, names: Sequence[str], to: Sequence[str]) -> list[Message]:
         return list(_messages(self._state, names, to))
@@ -116,36 +118,40 @@ class LocalStore(Store[list[Message]]):
         return [message for name in names for message in _read(self._state, name, to, keys)] if keys else []
 
     def latest(self, names: Sequence[str], to: Sequence[str]) -> list[Message]:
-        found: dict[tuple[str, str], list[Message]] = {}
+        last: dict[tuple[str, str], list[Message]] = {}
         for name in names:
             of_name: dict[tuple[str, str], list[Message]] = {}
             for message in _read(self._state, name, to):
                 of_name.setdefault(message[:2], []).append(message)
-            found |= of_name
-        return list(chain.from_iterable(found.values()))
+            last |= of_name
+        return list(chain.from_iterable(last.values()))
 
     def latest_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[list[Message]]) -> list[Message]:
         return _latest_of(self._state, names, to, chain.from_iterable(others))
 
-    def changes(self, days: Sequence[str], every: Sequence[str], things: str, to: Sequence[str]) -> None:
+    def changes(self, days: Sequence[str], all_days: Sequence[str], things: str, to: Sequence[str]) -> None:
         number = changes.carried(self._new, self._job)
         names = self.names(things)
         if number > 1:
             names_before = self.names_before(things)
             # What only the other states say is the same before and after.
             made, gone = (
-                [one for one in each if one not in other or any(first_of(one) <= day <= last_of(one) for day in days)]
-                for each, other in ((names, names_before), (names_before, names))
+                [
+                    name
+                    for name in own
+                    if name not in other or any(first_of(name) <= day <= last_of(name) for day in days)
+                ]
+                for own, other in ((names, names_before), (names_before, names))
             )
             said = [*_messages(self._state, made, to), *_messages(self._before, gone, to)]
             before = _latest_of(self._before, names_before, to, said)
             after = _latest_of(self._state, names, to, said)
         else:
-            days, before, after = every, [], self.latest(names, to)
+            days, before, after = all_days, [], self.latest(names, to)
         # Only texts that differ are compared: on most days most things are not mentioned.
         same = {*before} & {*after}
-        differ = [[message for message in each if message not in same] for each in (before, after)]
-        changes.write(Changed(number, days, sorted({*every} - {*days}), *differ), self._job, self._new)
+        differ = [[message for message in texts if message not in same] for texts in (before, after)]
+        changes.write(Changed(number, days, sorted({*all_days} - {*days}), *differ), self._job, self._new)
 
     def join_changes(self, numbers: Sequence[int]) -> None:
         changes.join(numbers, self._new)
@@ -165,8 +171,8 @@ def _latest_of(state: Path, names: Sequence[str], to: Sequence[str], others: Ite
     messages: list[Message] = []
     for name in reversed(names):
         keys = {key for _, key in wanted}
-        known = [one for one in _read(state, name, to, keys) if one[:2] in wanted] if keys else []
-        wanted -= {one[:2] for one in known}
+        known = [message for message in _read(state, name, to, keys) if message[:2] in wanted] if keys else []
+        wanted -= {message[:2] for message in known}
         messages += known
     return messages
 
@@ -189,7 +195,9 @@ def _read(
     the bodies are read only where there are some.
     """
     receivers = None if to is None else sorted(to)
-    wanted = [(place, pa.array(each, pa.string())) for place, each in ((0, receivers), (1, keys)) if each is not None]
+    wanted = [
+        (place, pa.array(values, pa.string())) for place, values in ((0, receivers), (1, keys)) if values is not None
+    ]
     folder = f"{state}/{name}"
     for file_name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():  # noqa: PTH112, PTH208 - many
         if not file_name.endswith(".parquet"):
@@ -200,12 +208,12 @@ def _read(
             if receivers is not None and not _may_have(file, number, receivers):
                 continue
             columns = _columns(file, number, _COLUMNS_OF_RECEIVER)
-            found = [pc.is_in(columns[place], value_set=each) for place, each in wanted]
-            if not all(pc.any(is_wanted).as_py() for is_wanted in found):
+            matches = [pc.is_in(columns[place], value_set=values) for place, values in wanted]
+            if not all(pc.any(is_wanted).as_py() for is_wanted in matches):
                 continue
             columns += _columns(file, number, _COLUMNS_OF_CONTENT)
-            if found:
-                is_wanted = reduce(pc.and_, found)
+            if matches:
+                is_wanted = reduce(pc.and_, matches)
                 columns = [column.filter(is_wanted) for column in columns]
             yield from starmap(Message, zip(*(column.to_pylist() for column in columns), strict=True))
 

@@ -58,15 +58,15 @@ class SparkStore(Store[DataFrame]):
         ordered = union(messages).sortWithinPartitions(*COLUMNS[:3])
         ordered.write.option("compression", "zstd").parquet(uri(f"{self._new.folder}/state/{name}"))
 
-    def join(self, names: Sequence[str], every: Sequence[str] | None, name: str) -> None:
+    def join(self, names: Sequence[str], kept_whole: Sequence[str] | None, name: str) -> None:
         read = self._read(self._paths(names))
-        if every is None:
+        if kept_whole is None:
             messages = [read.select(*COLUMNS)]
         else:
-            is_every = F.col("to").isin(list(every))
-            messages = [read.filter(is_every).select(*COLUMNS), self._latest(read.filter(~is_every))]
+            is_kept = F.col("to").isin(list(kept_whole))
+            messages = [read.filter(is_kept).select(*COLUMNS), self._latest(read.filter(~is_kept))]
         self.save(messages, name)
-        self.drop(f"state/{one}" for one in names)
+        self.drop(f"state/{joined_name}" for joined_name in names)
 
     def load(self, names: Sequence[str], to: Sequence[str]) -> DataFrame:
         return self._read(self._paths(names), to).select(*COLUMNS)
@@ -80,39 +80,39 @@ class SparkStore(Store[DataFrame]):
 
     def latest_of(self, names: Sequence[str], to: Sequence[str], others: Sequence[DataFrame]) -> DataFrame:
         wanted = union(others).select("to", "key").distinct()
-        every = self._read(self._paths(names), to)
-        return self._latest(every.join(wanted, ["to", "key"], "left_semi"))
+        messages = self._read(self._paths(names), to)
+        return self._latest(messages.join(wanted, ["to", "key"], "left_semi"))
 
     def latest(self, names: Sequence[str], to: Sequence[str]) -> DataFrame:
         return self._latest(self._read(self._paths(names), to))
 
     @staticmethod
-    def _latest(every: DataFrame) -> DataFrame:
-        last = every.groupBy("to", "key").agg(F.max("name").alias("name"))
-        return every.join(last, ["to", "key", "name"], "left_semi").select(*COLUMNS)
+    def _latest(messages: DataFrame) -> DataFrame:
+        last = messages.groupBy("to", "key").agg(F.max("name").alias("name"))
+        return messages.join(last, ["to", "key", "name"], "left_semi").select(*COLUMNS)
 
-    def changes(self, days: Sequence[str], every: Sequence[str], things: str, to: Sequence[str]) -> None:
+    def changes(self, days: Sequence[str], all_days: Sequence[str], things: str, to: Sequence[str]) -> None:
         number = changes.carried(self._new, self._job)
         after = self.latest(self.names(things), to)
         if number == 1:
-            before, days = after.limit(0), every
+            before, days = after.limit(0), all_days
         else:
             # Only texts that differ are compared: on most days most things are not mentioned.
             there = self._latest(
-                self._read([self._new.before(f"state/{one}") for one in self.names_before(things)], to)
+                self._read([self._new.before(f"state/{name}") for name in self.names_before(things)], to)
             )
             before, after = (
                 there.join(after, list(COLUMNS), "left_anti"),
                 after.join(there, list(COLUMNS), "left_anti"),
             )
-        changed = Changed(number, days, sorted({*every} - {*days}), before, after)
+        changed = Changed(number, days, sorted({*all_days} - {*days}), before, after)
         write(changed, self._job, self._new, self._spark)
 
     def join_changes(self, numbers: Sequence[int]) -> None:
         folder, filled = f"{self._new.work}/{FOLDER}-{numbers[-1]}", set[int]()
         if changes.has(self._new, numbers[0], UPDATE):
-            each = [changes.path(self._new, number, name) for number in numbers for name in (REMOVED, ADDED)]
-            lines = self._spark.read.text([*map(uri, each)], lineSep="\n").select(
+            paths = [changes.path(self._new, number, name) for number in numbers for name in (REMOVED, ADDED)]
+            lines = self._spark.read.text([*map(uri, paths)], lineSep="\n").select(
                 "value",
                 F.regexp_extract("_metadata.file_path", _OF_UPDATE, 1).cast("int").alias("number"),
                 (F.col("_metadata.file_name") == ADDED).alias("is_added"),
@@ -133,9 +133,9 @@ class SparkStore(Store[DataFrame]):
         if not paths:
             return self._spark.createDataFrame([], f"{SCHEMA}, name string")
         # All folders in one reading: a union of one for each would be a plan that grows with the days.
-        every = self._spark.read.schema(SCHEMA).parquet(*map(uri, paths))
+        messages = self._spark.read.schema(SCHEMA).parquet(*map(uri, paths))
         name = F.regexp_extract("_metadata.file_path", _NAME, 1).alias("name")
-        return (every if to is None else every.filter(F.col("to").isin(list(to)))).select(*COLUMNS, name)
+        return (messages if to is None else messages.filter(F.col("to").isin(list(to)))).select(*COLUMNS, name)
 
 
 Batches = Iterator[pa.RecordBatch]
@@ -148,21 +148,23 @@ _LINES: Final = 10_000
 
 def write(changed: Changed[DataFrame], job: ExportJob, new: Publication, spark: SparkSession) -> None:
     """Write the changes between the old DIR and the new one, as :func:`exporter.engines.changes.write` does."""
-    folder, of = f"{new.work}/{FOLDER}", syntax(job)
-    if of:
+    folder, graph_syntax = f"{new.work}/{FOLDER}", syntax(job)
+    if graph_syntax:
         parts_before, parts_now = (
-            _parts(spark, folders, SEPARATORS[of.ending], of.ending).withColumn("digest", F.sha2("value", 256))
+            _parts(spark, folders, SEPARATORS[graph_syntax.ending], graph_syntax.ending).withColumn(
+                "digest", F.sha2("value", 256)
+            )
             for folders in (changed.before(new, "graph"), changed.after(new, "graph"))
         )
-        before = _triples(parts_before.join(parts_now, "digest", "left_anti"), changed.things_before, of)
-        now = _triples(parts_now.join(parts_before, "digest", "left_anti"), changed.things_now, of)
+        before = _triples(parts_before.join(parts_now, "digest", "left_anti"), changed.things_before, graph_syntax)
+        now = _triples(parts_now.join(parts_before, "digest", "left_anti"), changed.things_now, graph_syntax)
         differ = _persisted(_differences(before, now), f"{new.work}/differ", spark)
         removed, added = (differ.filter(which).select("value") for which in (~F.col("is_added"), F.col("is_added")))
         same = parts_now.join(parts_before, "digest", "left_semi").select("value")
-        stays = _parts(spark, changed.same_graph(new), SEPARATORS[of.ending], of.ending)
+        stays = _parts(spark, changed.same_graph(new), SEPARATORS[graph_syntax.ending], graph_syntax.ending)
         if changed.number > 1:
-            added = _in_no_other_part(added, same, of)
-            removed = _in_no_other_part(removed, same.unionByName(stays), of)
+            added = _in_no_other_part(added, same, graph_syntax)
+            removed = _in_no_other_part(removed, same.unionByName(stays), graph_syntax)
         _write(removed, f"{folder}/{REMOVED}")
         _write(added, f"{folder}/{ADDED}")
         both = removed.withColumn("is_added", F.lit(False)).unionByName(added.withColumn("is_added", F.lit(True)))
@@ -188,27 +190,27 @@ def _persisted(differ: DataFrame, path: str, spark: SparkSession) -> DataFrame:
 
 def _parts(spark: SparkSession, folders: list[str], separator: str, ending: str) -> DataFrame:
     names = f"*.{{{ending},{ending}.gz}}"
-    each = [
+    data_frames = [
         spark.read.option("pathGlobFilter", names).text(uri(folder), lineSep=separator).select("value")
         for folder in folders
     ]
-    return union(each) if each else spark.createDataFrame([], _LINE)
+    return union(data_frames) if data_frames else spark.createDataFrame([], _LINE)
 
 
-def _triples(parts: DataFrame, data_frame: DataFrame, of: ChangesSyntax) -> DataFrame:
-    texts = data_frame.filter(F.col("to") == of.to).select(F.col("body").cast("string").alias("value"))
-    every = parts.select("value").unionByName(texts)
-    return every.mapInArrow(partial(_read, of.ending, of.opening), _LINE)
+def _triples(parts: DataFrame, data_frame: DataFrame, graph_syntax: ChangesSyntax) -> DataFrame:
+    texts = data_frame.filter(F.col("to") == graph_syntax.to).select(F.col("body").cast("string").alias("value"))
+    all_texts = parts.select("value").unionByName(texts)
+    return all_texts.mapInArrow(partial(_read, graph_syntax.ending, graph_syntax.opening), _LINE)
 
 
-def _in_no_other_part(asked: DataFrame, parts: DataFrame, of: ChangesSyntax) -> DataFrame:
+def _in_no_other_part(asked: DataFrame, parts: DataFrame, graph_syntax: ChangesSyntax) -> DataFrame:
     """The triples that no other part of a file says."""
     several = asked.filter(~F.col("value").rlike(SAID_ONCE))
     if several.isEmpty():
         return asked
-    about = several.mapInArrow(partial(_subjects, of.base), _LINE).distinct()
+    about = several.mapInArrow(partial(_subjects, graph_syntax.base), _LINE).distinct()
     near = parts.join(about, F.substring_index(parts["value"], " ", 1) == about["value"], "left_semi")
-    data_frame = near.mapInArrow(partial(_read, of.ending, of.opening), _LINE)
+    data_frame = near.mapInArrow(partial(_read, graph_syntax.ending, graph_syntax.opening), _LINE)
     return asked.join(data_frame, "value", "left_anti")
 
 
@@ -231,7 +233,7 @@ def _write(lines: DataFrame, path: str, *, is_update: bool = False) -> None:
 
 
 def _updates(batches: Batches) -> Batches:
-    changes = (one for batch in batches for one in zip(*(batch[name].to_pylist() for name in _BOTH), strict=True))
+    changes = (row for batch in batches for row in zip(*(batch[name].to_pylist() for name in _BOTH), strict=True))
     # The operations of an update are separated by semicolons. Only the first part, which has the least line, begins it.
     task = TaskContext.get()
     lines: list[str] = []

@@ -68,8 +68,8 @@ _ROWS: Final = "rows"
 @dataclass
 class Updated(Generic[Messages]):
     """The result of an update. ``days``: all days of DIR, each with the later days for which it has open messages.
-    ``rebuilt_days``: those that were made again. ``new``: number of new rows by day. ``is_anew``: whether the rows of
-    all runs were stored again.
+    ``rebuilt_days``: those that were made again. ``new``: number of new rows by day. ``are_rows_rewritten``: whether
+    the rows of all runs were stored again.
     """
 
     counts: Counts = field(default_factory=Counts)
@@ -78,7 +78,7 @@ class Updated(Generic[Messages]):
     days: dict[str, list[str]] = field(default_factory=dict)
     rebuilt_days: list[str] = field(default_factory=list)
     new: dict[str, int] = field(default_factory=dict)
-    is_anew: bool = False
+    are_rows_rewritten: bool = False
 
     def add_results(self, results: Iterable[Messages], refused: Mapping[str, int]) -> None:
         """Add the results of validation of a day, and how many of them refuse a node, by shape."""
@@ -106,7 +106,7 @@ class Update(Generic[Messages]):
         done.days = dict(earlier)
         with self.progress.stage("date"):
             done.new, dated = self._dated(self.engine.persist(read, "read"))
-        if done.is_anew:
+        if done.are_rows_rewritten:
             earlier = {}
         again = {*done.new, *(earlier if self.export_input.earlier.has_other_shapes else ())}
         first = min((begin(day, store.names_before(THINGS_DAY)) for day in again), default=None)
@@ -127,12 +127,12 @@ class Update(Generic[Messages]):
         self._join()
         return done
 
-    def _make(self, days: Iterable[str], every: Sequence[str], affected: Affected[Messages]) -> None:
-        """Make those of these days that are affected, and the later ones on which their queries end. ``every``: the
+    def _make(self, days: Iterable[str], all_days: Sequence[str], affected: Affected[Messages]) -> None:
+        """Make those of these days that are affected, and the later ones on which their queries end. ``all_days``: the
         days that have rows.
         """
         store, done = self.store, self.done
-        store.carry(f"state/{name}" for name in _named(_PARENTS, every))
+        store.carry(f"state/{name}" for name in _named(_PARENTS, all_days))
         todo, rebuilt, turns = set(days), dict[str, rounds.Exported[Messages]](), 0
         late: list[Messages] = []
         while todo:
@@ -142,12 +142,12 @@ class Update(Generic[Messages]):
                 store.carry((*_paths(day), f"state/{THINGS_DAY}/{day}"))
                 done.days[day] = affected.earlier[day]
                 continue
-            rebuilt[day], others = _Day(self, day, late).make(every)
-            others += affected.add_every() if rebuilt[day].counts.first is None else []
-            earlier = min((other for other in others if other < day), default=None)
+            rebuilt[day], other_days = _Day(self, day, late).make(all_days)
+            other_days += affected.add_every() if rebuilt[day].counts.first is None else []
+            earlier = min((other for other in other_days if other < day), default=None)
             if rebuilt[day].started is None:
                 affected.note_rebuilt(day, done.days[day])
-                affected.add(others)
+                affected.add(other_days)
                 todo.update(later for later in done.days[day] if later > day)
             else:
                 late += self._keep_quarantined(rebuilt[day], f"{day}late-{turns}")
@@ -170,7 +170,7 @@ class Update(Generic[Messages]):
         engine = self.engine
         results = [engine.persist(result, f"{name}-results-{at}") for at, result in enumerate(exported.results)]
         self.done.add_results(results, exported.refused)
-        return [engine.persist(one, f"{name}-{at}") for at, one in enumerate(exported.quarantined)]
+        return [engine.persist(messages, f"{name}-{at}") for at, messages in enumerate(exported.quarantined)]
 
     def _drop_from(self, first: str) -> list[str]:
         """Remove from the new DIR this day and those after it, which have to be made again. Returns them."""
@@ -205,7 +205,7 @@ class Update(Generic[Messages]):
         with self.progress.stage("join"):
             _join(store, _ROWS, None)
             _join(store, THINGS_DAY, CONTAINER_RECEIVERS)
-            for numbers in _old(store.alone() if self.export_input.changes else []):
+            for numbers in _old(store.unjoined_changes() if self.export_input.changes else []):
                 store.join_changes(numbers)
 
     def _count_held(self, dated: Messages) -> None:
@@ -217,9 +217,9 @@ class Update(Generic[Messages]):
             if done.counts.numbers[OF_SEVERAL]:
                 several = engine.filter(dated, [OF_SEVERAL])
                 known.append(store.load_of(store.names(_ROWS), sorted(done.days), [several]))
-            each = [engine.map(messages, as_held, self.job) for messages in known]
-            held = engine.persist(engine.shuffle([again, *each], count_held, self.job), "held")
-            done.counts.join(engine.counts(held))
+            in_quarantine = [engine.map(messages, as_held, self.job) for messages in known]
+            counted = engine.persist(engine.shuffle([again, *in_quarantine], count_held, self.job), "held")
+            done.counts.join(engine.counts(counted))
 
     def _dated(self, read: Messages) -> tuple[dict[str, int], Messages]:
         """Store the new rows under their days. Returns their number by day, and what was stored. If rows are removed or
@@ -231,8 +231,8 @@ class Update(Generic[Messages]):
         index = engine.map(store.load_of(runs, [INDEX], [read]), to_queries, job)
         dated = engine.persist(engine.shuffle([read, index], assign_days, job), "dated")
         counts = engine.counts(dated)
-        done.is_anew = bool(counts.numbers[MOVED]) or job.forgets
-        if done.is_anew:
+        done.are_rows_rewritten = bool(counts.numbers[MOVED]) or job.forgets
+        if done.are_rows_rewritten:
             known = engine.map(store.load(runs, [*done.days, LINES]), to_queries, job)
             if job.forget_asked:
                 users = engine.persist(engine.map(known, look_up, job), "users")
@@ -257,17 +257,17 @@ class Update(Generic[Messages]):
         return new, dated
 
 
-def _old(alone: list[T]) -> Iterator[list[T]]:
+def _old(single: list[T]) -> Iterator[list[T]]:
     """What is put together of these, oldest first: the oldest of them, if there are enough others."""
-    while len(alone) >= 2 * TOGETHER:
-        yield alone[:TOGETHER]
-        alone = alone[TOGETHER:]
+    while len(single) >= 2 * TOGETHER:
+        yield single[:TOGETHER]
+        single = single[TOGETHER:]
 
 
-def _join(store: Store[Messages], folder: str, every: Sequence[str] | None) -> None:
+def _join(store: Store[Messages], folder: str, kept_whole: Sequence[str] | None) -> None:
     """Put the oldest states of a folder together, if there are enough others."""
     for old in _old([name for name in store.names(folder) if SPAN not in name]):
-        store.join(old, every, f"{folder}/{first_of(old[0])}{SPAN}{last_of(old[-1])}")
+        store.join(old, kept_whole, f"{folder}/{first_of(old[0])}{SPAN}{last_of(old[-1])}")
 
 
 def _paths(day: str) -> list[str]:
@@ -281,8 +281,8 @@ def _paths(day: str) -> list[str]:
     ]
 
 
-def _named(what: str, days: Iterable[str]) -> list[str]:
-    return [f"{what}/{day}" for day in sorted(days)]
+def _named(folder: str, days: Iterable[str]) -> list[str]:
+    return [f"{folder}/{day}" for day in sorted(days)]
 
 
 class _Day(Generic[Messages]):
@@ -296,9 +296,9 @@ class _Day(Generic[Messages]):
         self._progress, self._done = update.progress, update.done
         self._has_other_shapes = update.export_input.earlier.has_other_shapes
 
-    def make(self, every: Sequence[str]) -> tuple[rounds.Exported[Messages], list[str]]:
+    def make(self, all_days: Sequence[str]) -> tuple[rounds.Exported[Messages], list[str]]:
         """Make the day after those that are done; and the other days that have to be made again because of it.
-        ``every``: the days that have rows.
+        ``all_days``: the days that have rows.
         """
         engine, store, day, job, done = self._engine, self._store, self._day, self._job, self._done
         store_before = [text for text in sorted(done.days) if text < day]
@@ -315,7 +315,7 @@ class _Day(Generic[Messages]):
         try:
             exported = rounds.export(
                 engine,
-                self._input_messages(every),
+                self._input_messages(all_days),
                 job,
                 self._progress,
                 EarlierDays(
@@ -336,7 +336,7 @@ class _Day(Generic[Messages]):
         if exported.started is not None:
             return exported, [exported.started]
         store.save(
-            [engine.map(engine.filter(one, [To.SNAPSHOT]), unwrapped, job) for one in exported.messages],
+            [engine.map(engine.filter(of_round, [To.SNAPSHOT]), unwrapped, job) for of_round in exported.messages],
             f"{THINGS_DAY}/{day}",
         )
         if exported.counts.numbers["clones"]:
@@ -344,11 +344,13 @@ class _Day(Generic[Messages]):
         for outputs, name in zip(exported.outputs, exported.names, strict=True):
             store.publish(outputs, name, f"day={day}")
         open_days = {name.removeprefix(OPEN_DAY) for name in exported.counts.numbers if name.startswith(OPEN_DAY)}
-        earlier = {later for text, each in done.days.items() if text < day for later in each}
+        earlier = {later for text, later_days in done.days.items() if text < day for later in later_days}
         done.days[day] = sorted(text for text in open_days | earlier if text > day)
         if done.days[day]:
             messages = [*exported.messages, still_open]
-            store.save([engine.map(engine.filter(one, [To.OPEN]), unwrapped, job) for one in messages], f"open/{day}")
+            store.save(
+                [engine.map(engine.filter(of_round, [To.OPEN]), unwrapped, job) for of_round in messages], f"open/{day}"
+            )
         return exported, self._compared(exported)
 
     def _compared(self, exported: rounds.Exported[Messages]) -> list[str]:
@@ -379,19 +381,19 @@ class _Day(Generic[Messages]):
     def _runs(self) -> list[str]:
         return self._store.names(_ROWS)
 
-    def _input_messages(self, every: Sequence[str]) -> list[Messages]:
+    def _input_messages(self, all_days: Sequence[str]) -> list[Messages]:
         """The rows of the day, the rows of parents on other days, and the lines of QUERY_HISTORY for both. With other
         shapes also which queries were refused, so that those can be counted of which that changes.
         """
         engine, job = self._engine, self._job
-        runs, others_days = self._runs(), [text for text in every if text != self._day]
+        runs, others_days = self._runs(), [text for text in all_days if text != self._day]
         own = engine.persist(engine.map(self._store.load(runs, [self._day]), rows_again, job), f"{self._day}rows")
         asked = engine.map(own, asks_for_context, job)
-        others = self._store.load_of(runs, others_days, [asked])
+        other_rows = self._store.load_of(runs, others_days, [asked])
         parents = self._store.load_of(_named(_PARENTS, others_days), [To.QUERY], [asked])
-        context = engine.persist(engine.map(others, as_context, job), f"{self._day}context")
+        context = engine.persist(engine.map(other_rows, as_context, job), f"{self._day}context")
         lines = engine.map(self._store.load_of(runs, [LINES], [own, context]), to_queries, job)
-        late = [engine.map(one, exclude_quarantined, job) for one in self._late]
+        late = [engine.map(messages, exclude_quarantined, job) for messages in self._late]
         if self._has_other_shapes:
             late.append(engine.map(self._store.load_before(f"{_PARENTS}/{self._day}", [To.QUERY]), as_refused, job))
         return [own, context, parents, lines, *late]

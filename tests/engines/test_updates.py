@@ -544,9 +544,9 @@ def test_spark_puts_changes_together_as_the_local_engine_does(
                 new.text(file, new.text_before(file) or "")
             assert carried(new, job) == 6
             store = SparkStore(spark, new, job) if name == "spark" else LocalStore(new, job)
-            assert store.alone() == [1, 2, 3, 4, 5]
+            assert store.unjoined_changes() == [1, 2, 3, 4, 5]
             store.join_changes([1, 2, 3])
-            assert store.alone() == [4, 5]
+            assert store.unjoined_changes() == [4, 5]
             new.publish(told)
         assert numbers_in(out) == [3, 4, 5]
         assert triples(out) == applied(out)
