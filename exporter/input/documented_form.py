@@ -406,7 +406,7 @@ def _is_sentinel(value: Value) -> bool:
     if not isinstance(array, Elements) or len(array) != 1:
         return False
     element = _inside(array[0]) if isinstance(array[0], str) else array[0]
-    return isinstance(element, Members) and {name: plain_text(one) for name, one in element} == _SENTINEL_TEXTS
+    return isinstance(element, Members) and {name: plain_text(inner) for name, inner in element} == _SENTINEL_TEXTS
 
 
 def _kind_of_value(value: Value) -> str | None:

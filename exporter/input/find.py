@@ -45,10 +45,10 @@ def _local_files(name: str, skipped: list[str], output: OutputFolder | None) -> 
     if output is None:
         return paths
     outside = [path for path in paths if not output.contains(str(path))]
-    others = [path for path in skipped if not output.contains(path)]
-    if len(outside) == len(paths) and len(others) == len(skipped):
+    not_in_output = [path for path in skipped if not output.contains(path)]
+    if len(outside) == len(paths) and len(not_in_output) == len(skipped):
         return paths
-    skipped[:] = [*others, f"{output.out} (the folder of the output)"]
+    skipped[:] = [*not_in_output, f"{output.out} (the folder of the output)"]
     if not outside:
         raise output.error_for(name)
     return outside
@@ -73,8 +73,8 @@ def _named(name: str, skipped: list[str], output: OutputFolder | None) -> list[P
     paths_found = [file for path in paths for file in (_in_folder(path, skipped) if path.is_dir() else [path])]
     regular = [file for file in paths_found if file.is_file()]
     if not regular:
-        what = "no file matches it" if glob.has_magic(name) else "there is no such file, folder or table"
-        raise UsageError(f"{name}: {what}{_nearest(path)}")
+        problem = "no file matches it" if glob.has_magic(name) else "there is no such file, folder or table"
+        raise UsageError(f"{name}: {problem}{_nearest(path)}")
     return regular
 
 

@@ -116,10 +116,10 @@ def read_history(line: str) -> HistoryLine | None:
 
 def _creates_temporary(text: str) -> bool:
     """Whether a statement creates a temporary table, after blanks and comments such as those of dbt."""
-    rest = text.lstrip()
-    while (end := _COMMENTS.get(rest[:2])) is not None:
-        rest = rest[2:].partition(end)[2].lstrip()
-    return _temporary(rest) is not None
+    statement = text.lstrip()
+    while (end := _COMMENTS.get(statement[:2])) is not None:
+        statement = statement[2:].partition(end)[2].lstrip()
+    return _temporary(statement) is not None
 
 
 def joined(lines: Iterable[History], starts: Collection[int]) -> tuple[History, int]:

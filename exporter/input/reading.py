@@ -222,8 +222,8 @@ def _read_tolerantly(text: str) -> Row | Unreadable:
     if any(map(is_damaged, columns)):  # it may be the name of a column that is read
         damaged.append("the name of a column")
     if isinstance(content, Unreadable) or damaged:
-        others = content.problems if isinstance(content, Unreadable) else ()
-        return Unreadable((*(f"{name} contains {DAMAGED}" for name in damaged), *others))
+        problems = content.problems if isinstance(content, Unreadable) else ()
+        return Unreadable((*(f"{name} contains {DAMAGED}" for name in damaged), *problems))
     is_text = any(isinstance(columns.get(name), str) for name in STRUCTURED)
     texts = {name: plain_text(value) for name, value in columns.items() if name not in STRUCTURED}
     return _row_or_problems(members.last(), texts, content, is_text=is_text)
@@ -239,11 +239,13 @@ def _row_or_problems(
     """
     if is_text or not {"query_id", "calls"}.intersection(names):
         texts = {name: text for name, text in texts.items() if text not in _NO_TEXT}
-    others = {name: text for name, text in texts.items() if name not in _KNOWN}
+    unknown_texts = {name: text for name, text in texts.items() if name not in _KNOWN}
     if aggregates.is_aggregate(texts):
         content, foreign = _without_foreign(content)
         foreign |= {name: texts.get(name) for name in aggregates.FOREIGN}
-        return aggregates.row_of(texts, content, unknown_columns({**others, **foreign, **unknown_members(content)}))
+        return aggregates.row_of(
+            texts, content, unknown_columns({**unknown_texts, **foreign, **unknown_members(content)})
+        )
     query_id, time, user = (texts.get(name) or "" for name in _NEEDED)
     start = parse_time(time)
     problems = [
@@ -262,7 +264,7 @@ def _row_or_problems(
         name: None if (text := texts.get(name)) is None else raw_json(unwrapped_json(text)) for name in JSON_TEXTS
     }
     foreign = {name: texts.get(name) for name in aggregates.COLUMNS}
-    unknown = unknown_columns({**others, **foreign, **unknown_members(content)})
+    unknown = unknown_columns({**unknown_texts, **foreign, **unknown_members(content)})
     return Row(query_id, start, user, content, **values, unknown_columns=unknown)  # type: ignore[arg-type] # each field by its name
 
 

@@ -75,11 +75,11 @@ def lines_of_earlier(lines: Iterable[str], key: Key) -> tuple[dict[str, str], se
     users: dict[str, str] = {}
     parts: set[str] = set()
     for line in lines:
-        first, *others = line.split() or [""]
-        if not others and _is_digest(first):
+        first, *fields = line.split() or [""]
+        if not fields and _is_digest(first):
             parts.add(first)
         elif key.is_pseudonym(first):
-            if others[1:] != [_PARTS] or not _is_digest(others[0]):
+            if fields[1:] != [_PARTS] or not _is_digest(fields[0]):
                 raise UsageError(
                     "pseudonyms.txt is of an earlier build: the names of its users cannot be found in texts any more. "
                     "Export all rows to a new folder, and list users whose rows are not given any more in privacy.users"

@@ -79,12 +79,12 @@ def without_excluded(row: Row, filters: Filters) -> ReducedRow | None:
     row = structs.replace(row, **without) if without else row
     if not object_filter.reasons:
         return None
-    row = structs.replace(row, unknown_columns=_columns_alone(row.unknown_columns))
+    row = structs.replace(row, unknown_columns=_own_columns(row.unknown_columns))
     line = own_form(row, document) if object_filter.stays else None
     return ReducedRow(line, len(object_filter.reasons), DATABASES if DATABASES in object_filter.reasons else SCHEMAS)
 
 
-def _columns_alone(unknown: str | None) -> str | None:
+def _own_columns(unknown: str | None) -> str | None:
     """The unknown columns without members of objects: nothing shows which of them are of objects that were removed."""
     columns = {name: raw for name, raw in columns_of(unknown or "{}").items() if not is_path(name)}
     return msgspec.json.encode(columns).decode() if columns else None
@@ -298,14 +298,18 @@ def _without_texts(member: str, value: dict[str, Any]) -> dict[str, Any]:
     can be called ``comment``, too: it has more than a text.
     """
     if member == "tags":
-        return {name: None if isinstance(one, str) else _without_value(one) for name, one in value.items()}
+        return {name: None if isinstance(tag, str) else _without_value(tag) for name, tag in value.items()}
     if member == "allowedValues":
-        value = {"": [one for one in value.values() if not isinstance(one, str)]}
-    return {name: one for name, one in value.items() if name not in _OF_PEOPLE or not isinstance(_value(one), str)}
+        value = {"": [element for element in value.values() if not isinstance(element, str)]}
+    return {
+        name: member_value
+        for name, member_value in value.items()
+        if name not in _OF_PEOPLE or not isinstance(_value(member_value), str)
+    }
 
 
 def _without_value(element: Any) -> Any:
-    return {name: one for name, one in element.items() if name != "value"} if isinstance(element, dict) else element
+    return {name: value for name, value in element.items() if name != "value"} if isinstance(element, dict) else element
 
 
 def _names_with_domains(members: dict[str, Any]) -> set[str]:

@@ -47,11 +47,13 @@ class Key:
         try:
             secret = files.read(path, _LONGEST + 1).strip()
         except (OSError, ValueError) as error:
-            what = error.strerror if isinstance(error, OSError) else "this is not a path"
+            problem = error.strerror if isinstance(error, OSError) else "this is not a path"
             if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises for a text that is too long
                 # The usual slip is to give the key itself.
-                raise UsageError(f"pseudonyms: the key cannot be read: {what}; {_GIVE_A_PATH}; {_MAKE_ONE}") from None
-            raise UsageError(f"pseudonyms: {path}: the key cannot be read: {what}; {_MAKE_ONE}") from None
+                raise UsageError(
+                    f"pseudonyms: the key cannot be read: {problem}; {_GIVE_A_PATH}; {_MAKE_ONE}"
+                ) from None
+            raise UsageError(f"pseudonyms: {path}: the key cannot be read: {problem}; {_MAKE_ONE}") from None
         if len(secret) < SHORTEST:
             raise UsageError(
                 f"pseudonyms: {path}: the key has {len(secret)} bytes and must have at least {SHORTEST}; {_MAKE_ONE}"

@@ -74,7 +74,7 @@ class UserNames:
                     forms.setdefault(word[0], set()).add(_Form(len(text), word.start()))
                     if sum(map(str.isalnum, name)) < SHORT and not is_unspaced(word[0]):
                         self._short.add(text)
-        self._by_word = {word: sorted(each, reverse=True) for word, each in forms.items()}
+        self._by_word = {word: sorted(forms_of_word, reverse=True) for word, forms_of_word in forms.items()}
 
     def of_name(self, text: str) -> str | None:
         """The pseudonym of the user with exactly this name; None if there is none."""

@@ -103,11 +103,13 @@ class Screen:
         if key is None:
             return self
         to_keep = [pattern("privacy.keep", text, USERS) for text in self.keep]
-        every = {name for name in (*self.names, *names) if name.strip() not in _NO_NAME and not key.is_pseudonym(name)}
-        hidden = frozenset(name for name in every if not any(names_of.matches(name) for names_of in to_keep))
+        known_names = {
+            name for name in (*self.names, *names) if name.strip() not in _NO_NAME and not key.is_pseudonym(name)
+        }
+        hidden = frozenset(name for name in known_names if not any(names_of.matches(name) for names_of in to_keep))
         users, parts = earlier_users.lines_of_earlier(earlier, key)
-        others = users.keys() - set(map(key.pseudonym, hidden))
-        return replace(self, names=hidden, earlier=frozenset({*map(users.__getitem__, others), *parts}))
+        former_users = users.keys() - set(map(key.pseudonym, hidden))
+        return replace(self, names=hidden, earlier=frozenset({*map(users.__getitem__, former_users), *parts}))
 
     def pseudonyms(self) -> list[str]:
         """What the next update needs to find the names of all known users, sorted: a line for each user, and digests

@@ -24,8 +24,8 @@ _names_sql: Final = re.compile(rf"""(?:{SQL_NAME})(?:[^"':]*\\*["']|\w*)\s*:""",
 def without_sql(row: Row | Unreadable, text: str) -> tuple[Row | Unreadable, str]:
     """A row and its text without SQL text and values of bind variables; the same where there are none."""
     if isinstance(row, Unreadable):
-        rest = _of_unreadable(text)
-        return (row, rest) if rest is not None else (Unreadable((*row.problems, SQL_WITHHELD)), "")
+        shown = _of_unreadable(text)
+        return (row, shown) if shown is not None else (Unreadable((*row.problems, SQL_WITHHELD)), "")
     if not _has_sql(row):
         return row, text
     text = own_form(row, decode(row.content))
@@ -43,33 +43,33 @@ def _of_unreadable(text: str) -> str | None:
     members = members_of(text) if len(text) <= LONGEST_RECORD else None
     if members is None:
         return None if _names_sql(text) else text
-    found = _hide(members, "")
+    is_hidden = _hide(members, "")
     for member in members:
-        found = _hide_inside(member.value) or found
-    return canonical_json(members) if found else text
+        is_hidden = _hide_inside(member.value) or is_hidden
+    return canonical_json(members) if is_hidden else text
 
 
 def _hide_inside(value: Value) -> bool:
     """Hide it in a column, at any depth, and say whether there was any. Names in properties are those of
     users. A list replaces recursion: the value may be deep.
     """
-    found, waiting = False, [value]
+    is_hidden, waiting = False, [value]
     while waiting:
         item = waiting.pop()
         if isinstance(item, Members):
-            found = _hide(item, "properties") or found
+            is_hidden = _hide(item, "properties") or is_hidden
             waiting += [member.value for member in item if member.name != "properties"]
         elif isinstance(item, Elements):
             waiting += item
-    return found
+    return is_hidden
 
 
 def _hide(members: Members, but: str) -> bool:
     """Hide the values of members whose names say that they are SQL, or that are texts of JSON with such members."""
-    found = False
+    is_hidden = False
     for number, (name, value) in enumerate(members):
         is_sql = holds_sql(name) is not None and value is not None
         is_around = isinstance(value, str) and value.lstrip().startswith(("{", "[", '"')) and _names_sql(value)
         if name != but and (is_sql or is_around):
-            members[number], found = Member(name, HIDDEN_SQL), True
-    return found
+            members[number], is_hidden = Member(name, HIDDEN_SQL), True
+    return is_hidden

@@ -126,20 +126,20 @@ def _read(place: Place, name: str, kind: type[_Document]) -> _Document | None:
     return None if text is None else document(text, kind, f"{place.shown}: {name}", place.shown)
 
 
-def document(text: str, kind: type[_Document], what: str, folder: object) -> _Document:
+def document(text: str, kind: type[_Document], shown: str, folder: object) -> _Document:
     """The JSON of a file of an export. Raises UsageError where it is not of the kind that an export writes."""
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, kind):
-        raise damaged(what, folder)
+        raise damaged(shown, folder)
     return content
 
 
-def damaged(what: str, folder: object) -> UsageError:
+def damaged(shown: str, folder: object) -> UsageError:
     """The error for a file of an export that does not say what an export writes there."""
-    return UsageError(f"{what} is damaged; exporter validate {folder} lists all damage")
+    return UsageError(f"{shown} is damaged; exporter validate {folder} lists all damage")
 
 
 def _check(shown: str, manifest: dict[str, Any], settings: Settings) -> None:
@@ -217,14 +217,14 @@ def runs(folder: Path) -> list[dict[str, Any]]:
     path = next((path for path in (folder / LOG, folder / "report.json") if path.is_file()), None)
     if path is None:
         raise no_export(folder)
-    text, what = path.read_text(encoding="utf-8", errors="replace"), f"{path}:"
+    text, shown = path.read_text(encoding="utf-8", errors="replace"), f"{path}:"
     if path.name == LOG:
-        listed = document(text, list, what, folder)
+        listed = document(text, list, shown, folder)
     else:
-        report = document(text, dict, what, folder)
+        report = document(text, dict, shown, folder)
         listed = [{"run": 1, **{name: report.get(name) for name in ("at", "version", *ROWS)}}]
     if not listed or not all(isinstance(run, dict) and _is_counted(run) for run in listed):
-        raise damaged(what, folder)
+        raise damaged(shown, folder)
     return listed
 
 
@@ -268,17 +268,17 @@ def _changed_before(run: dict[str, Any]) -> Iterator[str]:
     if forgotten := run.get("forgotten"):
         queries, rows = counted(forgotten["queries"], "query", "queries"), counted(forgotten["rows"], "row")
         yield f"Run {run['run']} forgot {queries} of earlier runs ({rows}), which these still count."
-    if others := run.get("other_shapes"):
+    if reshaped := run.get("other_shapes"):
         yield (
             f"Run {run['run']} had other shapes. Queries of earlier runs that are refused since then: "
-            f"{others['quarantined']:,}; that were refused, and are exported: {others['exported']:,}."
+            f"{reshaped['quarantined']:,}; that were refused, and are exported: {reshaped['exported']:,}."
         )
 
 
 def no_export(folder: Path) -> UsageError:
     """The error for a folder that is not an export; it says why."""
-    why = "has no report.json, so it was not made by an export" if folder.is_dir() else "there is no such folder"
-    return UsageError(f"{folder}: {why}; give a folder that exporter export wrote")
+    fault = "has no report.json, so it was not made by an export" if folder.is_dir() else "there is no such folder"
+    return UsageError(f"{folder}: {fault}; give a folder that exporter export wrote")
 
 
 def runs_as_text(listed: list[dict[str, Any]], in_quarantine: int) -> str:
@@ -295,8 +295,8 @@ def runs_as_text(listed: list[dict[str, Any]], in_quarantine: int) -> str:
     lines += [text for run in listed for text in _changed_before(run)]
     if in_quarantine != sum(run["quarantined"] for run in listed):
         left = left_quarantine([{**run, "other_shapes": None} for run in listed])  # a line above says it
-        why = f". {left}" if left else ": later rows or other shapes can change what becomes of a query."
-        lines.append(f"{counted(in_quarantine, 'row is', 'rows are')} in quarantine now{why}")
+        explanation = f". {left}" if left else ": later rows or other shapes can change what becomes of a query."
+        lines.append(f"{counted(in_quarantine, 'row is', 'rows are')} in quarantine now{explanation}")
     return "\n".join(lines)
 
 

@@ -55,9 +55,11 @@ def file_entries(folder: Path, before: Path | None = None) -> list[Json]:
         for path in paths
         if path in known_entries and _is_same(f"{folder}/{path}", f"{before}/{path}")
     }
-    others = [folder / path for path in paths if path not in same]
+    paths_to_read = [folder / path for path in paths if path not in same]
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        by_path = same | {entry["path"]: entry for entry in threads.map(lambda path: _file_entry(path, folder), others)}
+        by_path = same | {
+            entry["path"]: entry for entry in threads.map(lambda path: _file_entry(path, folder), paths_to_read)
+        }
     return [by_path[path] for path in paths]
 
 
@@ -162,9 +164,9 @@ def diff_files(files: list[Json], sizes_of: Mapping[str, int], is_same: Callable
     expected = _expected(files)
     unchanged = {path for path, entry in expected.items() if sizes_of.get(path) == entry["bytes"] and is_same(entry)}
     own = {NAME, *filter(_OF_PUSH.fullmatch, sizes_of)}
-    others = [path for path in sizes_of if path not in expected and path not in own]
+    unnamed = [path for path in sizes_of if path not in expected and path not in own]
     changed = [path for path in expected if path in sizes_of and path not in unchanged]
-    return ManifestDiff(sorted(others), sorted(changed), sorted(expected.keys() - sizes_of.keys()), bool(unchanged))
+    return ManifestDiff(sorted(unnamed), sorted(changed), sorted(expected.keys() - sizes_of.keys()), bool(unchanged))
 
 
 def _expected(files: list[Json]) -> dict[str, Json]:
@@ -209,12 +211,12 @@ def diff_folder(folder: Path) -> ManifestDiff | None:
         is_older = os.lstat(f"{folder}/{entry['path']}").st_mtime_ns < since
         return is_older or bool(_file_entry(folder / entry["path"], folder)["sha256"] == entry["sha256"])
 
-    found = sizes(folder, with_empty=True)
+    present = sizes(folder, with_empty=True)
     known = {f"{parent}/" for file in files for parent in parents(file["path"])}
-    for path in [path for path in found if path.endswith("/")]:
+    for path in [path for path in present if path.endswith("/")]:
         if path in known or _LAYOUT.fullmatch(path[:-1]):
-            del found[path]
-    return diff_files(files, found, is_same)
+            del present[path]
+    return diff_files(files, present, is_same)
 
 
 def parents(path: str) -> Iterator[str]:
@@ -302,8 +304,8 @@ def _is_left(folder: Path) -> bool:
 
 
 def _without_manifest(folder: Path, manifest: str | None) -> str:
-    why = "is missing or cannot be read" if manifest is None else "is damaged"
-    return f"{folder / NAME}: {why}, so the files of the export are not known"
+    fault = "is missing or cannot be read" if manifest is None else "is damaged"
+    return f"{folder / NAME}: {fault}, so the files of the export are not known"
 
 
 def refuse_incomplete(folder: Path, part: str, what: str, do: str = "") -> None:
@@ -325,12 +327,12 @@ def _refuse_incomplete(folder: Path, part: str, what: str, do: str) -> None:
             raise UsageError(f"{_without_manifest(folder, manifest)}. Export the rows again{do}")
         return
     needed = {path: file for path, file in _expected(files).items() if f"{path}/".startswith(f"{part}/")}
-    wrong = [(path, why) for path, file in needed.items() if (why := _of_other_size(folder / path, file["bytes"]))]
+    wrong = [(path, fault) for path, file in needed.items() if (fault := _of_other_size(folder / path, file["bytes"]))]
     if wrong:
-        (path, why), more = wrong[0], len(wrong) - 1
-        others = f" (and {more:,} more files of {part} are not as the export wrote them)" if more else ""
+        (path, fault), more = wrong[0], len(wrong) - 1
+        more_files = f" (and {more:,} more files of {part} are not as the export wrote them)" if more else ""
         raise UsageError(
-            f"{folder / path}: {why}{others}, so {what} would lack what it held. Export the rows again{do}"
+            f"{folder / path}: {fault}{more_files}, so {what} would lack what it held. Export the rows again{do}"
         )
     inside = (path.relative_to(folder).as_posix() for path in (folder / part).rglob("*"))
     present = [part] if (folder / part).is_file() else [path for path in inside if syntax_of(PurePath(path)) in _READ]

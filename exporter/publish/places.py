@@ -60,10 +60,10 @@ class Place(Protocol):
     def listed(self, folder: str) -> list[str]:
         """The sorted paths in a folder; empty if it does not exist."""
 
-    def move(self, path: str, to: str) -> None:
+    def move(self, path: str, target: str) -> None:
         """Move a file; the parent folder of its new path is made."""
 
-    def concatenate(self, parts: Sequence[str | bytes], to: str) -> None:
+    def concatenate(self, parts: Sequence[str | bytes], target: str) -> None:
         """Make one file of the content of files (paths) and of bytes, in their order; the parent folder of the new file
         is made. The parts stay.
         """
@@ -116,8 +116,8 @@ class LocalPlace:
             raise UsageError(f"{self.shown}: is a mount point, which cannot be replaced; give a folder below it")
         manifest.refuse_in_export(self.shown, self._out.parents)
         if self._out.exists() and not os.access(self._out, os.W_OK):
-            why = errno.EROFS if os.statvfs(self._out).f_flag & os.ST_RDONLY else errno.EACCES
-            raise UsageError(f"{self.shown}: cannot be written: {os.strerror(why)}; nothing was changed")
+            error = errno.EROFS if os.statvfs(self._out).f_flag & os.ST_RDONLY else errno.EACCES
+            raise UsageError(f"{self.shown}: cannot be written: {os.strerror(error)}; nothing was changed")
         with folders.held(self._out.with_name(f".{self.name}.lock"), self.shown):
             folders.mend(self._out)
             for leftover in folders.left_behind(self._out):
@@ -148,13 +148,13 @@ class LocalPlace:
     def listed(self, folder: str) -> list[str]:
         return sorted(str(path) for path in Path(folder).iterdir()) if Path(folder).is_dir() else []
 
-    def move(self, path: str, to: str) -> None:
-        Path(to).parent.mkdir(parents=True, exist_ok=True)
-        Path(path).rename(to)
+    def move(self, path: str, target: str) -> None:
+        Path(target).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).rename(target)
 
-    def concatenate(self, parts: Sequence[str | bytes], to: str) -> None:
-        Path(to).parent.mkdir(parents=True, exist_ok=True)
-        with Path(to).open("wb") as file:
+    def concatenate(self, parts: Sequence[str | bytes], target: str) -> None:
+        Path(target).parent.mkdir(parents=True, exist_ok=True)
+        with Path(target).open("wb") as file:
             for part in parts:
                 if isinstance(part, bytes):
                     file.write(part)
@@ -266,16 +266,16 @@ def _link_ledgers(old: Path, new: Path) -> None:
     also writes to the ledger of the new one.
     """
     for ledger in old.glob(_LEDGERS) if new.is_dir() else ():
-        to = new / ledger.relative_to(old)
-        if not to.exists():
-            to.parent.mkdir(parents=True, exist_ok=True)
+        target = new / ledger.relative_to(old)
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
             try:
-                os.link(ledger, to)
+                os.link(ledger, target)
             except OSError:
-                _copy(ledger, to)
+                _copy(ledger, target)
 
 
-def _copy(ledger: Path, to: Path) -> None:
+def _copy(ledger: Path, target: Path) -> None:
     """Copy a ledger on file systems without hard links. Raises UsageError if a push is running, since the copy would
     miss what it writes later.
     """
@@ -286,22 +286,22 @@ def _copy(ledger: Path, to: Path) -> None:
             raise UsageError(
                 f"{ledger.parent}: a push is running; wait until it has ended. Nothing was changed"
             ) from None
-        shutil.copyfile(ledger, to)
+        shutil.copyfile(ledger, target)
 
 
-def _link_or_copy(source: str, to: str) -> None:
+def _link_or_copy(source: str, target: str) -> None:
     """Make a hard link to a file, or to all files of a folder, where the file system allows it, otherwise a copy. Files
     that are taken over are never changed.
     """
     try:
-        os.link(source, to)
+        os.link(source, target)
     except OSError:
         if not os.path.isdir(source):  # noqa: PTH112 - many paths
-            shutil.copyfile(source, to)
+            shutil.copyfile(source, target)
             return
-        os.makedirs(to, exist_ok=True)  # noqa: PTH103 - as above
+        os.makedirs(target, exist_ok=True)  # noqa: PTH103 - as above
         for name in os.listdir(source):  # noqa: PTH208 - as above
-            _link_or_copy(f"{source}/{name}", f"{to}/{name}")
+            _link_or_copy(f"{source}/{name}", f"{target}/{name}")
 
 
 def _resolved(out: str) -> Path:

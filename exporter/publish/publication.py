@@ -31,12 +31,12 @@ _COMPRESSED: Final = (To.EVENTS, To.GRAPH, To.DAILY)
 """Outputs that grow with the rows and are compressed with ``--compress gzip``."""
 
 
-def path_of(to: str, number: int, day: str = "", *, is_compressed: bool = False) -> str | None:
+def path_of(output: str, number: int, day: str = "", *, is_compressed: bool = False) -> str | None:
     """The path in DIR of a file of an output; None if the output is not a file in DIR. ``day``: in an update, the day;
     it becomes a folder, or in the quarantine the beginning of the name. ``is_compressed``: whether events and graph
     are compressed.
     """
-    kind, _, name = to.partition("-")
+    kind, _, name = output.partition("-")
     if kind == To.CATALOG:
         return name
     ending = name if kind in (To.GRAPH, To.DAILY) else _ENDINGS.get(kind)
@@ -62,7 +62,7 @@ class Publication:
         self._place = place
         self.shown, self.is_uri = place.shown, place.is_uri
         check(place, replace=replace, update=update, force=force)
-        self._begins_anew = replace and update
+        self._is_replacing_update = replace and update
         self._is_published = False
         self._not_moved: set[str] = set()
         self.folder = place.beside(f".{place.name}.{uuid4().hex[:12]}")
@@ -89,9 +89,9 @@ class Publication:
         """
         written: set[str] = set()
         for folder in self._place.listed(texts):
-            to = folder.rpartition("/")[2].removeprefix("to=")
+            output = folder.rpartition("/")[2].removeprefix("to=")
             for number, part in enumerate(self._parts(folder)):
-                path = path_of(to, number, day, is_compressed=part.endswith(files.ENDING))
+                path = path_of(output, number, day, is_compressed=part.endswith(files.ENDING))
                 if path in written:
                     raise ExporterError(f"{path} was written twice; please report this")
                 if path is not None:
@@ -119,15 +119,15 @@ class Publication:
         """Move the files of an update's changes to their places. An entry is a file, or a folder with parts of one."""
         for path in self._place.listed(folder):
             name = path.rpartition("/")[2]
-            to = f"{self.folder}/changes/{number}/{name}"
+            target = f"{self.folder}/changes/{number}/{name}"
             if parts := self._parts(path):
-                self._place.concatenate(parts, to)
+                self._place.concatenate(parts, target)
             else:
-                self._place.move(path, to)
+                self._place.move(path, target)
 
-    def concatenate(self, parts: Sequence[str | bytes], to: str) -> None:
+    def concatenate(self, parts: Sequence[str | bytes], target: str) -> None:
         """Make one file, in the work folder, of the content of files (paths) and of bytes. The parts stay."""
-        self._place.concatenate(parts, to)
+        self._place.concatenate(parts, target)
 
     def carry(self, names: Iterable[str]) -> None:
         """Take over files and folders of the old DIR, if they exist; ``*`` at the end of a name matches any ending.
@@ -167,13 +167,17 @@ class Publication:
 
     def names_before(self, folder: str) -> list[str]:
         """The sorted names in a folder of the old DIR, below it; none if an update replaces it and so begins anew."""
-        if self._begins_anew or not self._place.exists():
+        if self._is_replacing_update or not self._place.exists():
             return []
         return _paths_in(folder, self._place.listed(self.before(folder)))
 
     def has_before(self, name: str) -> bool:
         """Whether the old DIR has a file or folder with this path; as in :meth:`names_before`."""
-        return not self._begins_anew and self._place.exists() and bool(self._place.listed(self._place.inside(name)))
+        return (
+            not self._is_replacing_update
+            and self._place.exists()
+            and bool(self._place.listed(self._place.inside(name)))
+        )
 
     def files(self) -> list[str]:
         """The paths of all files in the new DIR so far, without temporary ones."""
@@ -230,9 +234,9 @@ def _paths_in(folder: str, paths: list[str]) -> list[str]:
     return [f"{prefix}{path.rpartition('/')[2]}" for path in paths]
 
 
-def _is_plain(to: str) -> bool:
+def _is_plain(output: str) -> bool:
     """Whether it is an output that is never compressed in DIR."""
-    return to.partition("-")[0] not in _COMPRESSED and path_of(to, 0) is not None
+    return output.partition("-")[0] not in _COMPRESSED and path_of(output, 0) is not None
 
 
 def check(place: Place, *, replace: bool, update: bool = False, force: bool = False) -> None:

@@ -178,9 +178,9 @@ class RowsToMend:
             if line is not None:
                 yield line
 
-    def _count(self, what: str, entry: dict[str, Any]) -> None:
-        self._counts[what] += 1
-        self._places.setdefault(what, place_of(entry))
+    def _count(self, kind: str, entry: dict[str, Any]) -> None:
+        self._counts[kind] += 1
+        self._places.setdefault(kind, place_of(entry))
 
     def _line(self, row: QuarantinedRow) -> str | None:
         """The line; None if nothing is to be done, or the quarantine does not have the row."""
@@ -204,9 +204,9 @@ class RowsToMend:
     def notes(self) -> list[str]:
         """One line for each kind of rows, with the place of the first one."""
         return [
-            f"{counted(number, 'row')} {words} ({'first ' if number > 1 else ''}{self._places[what]})"
-            for what, words in _NOTES.items()
-            if (number := self._counts[what])
+            f"{counted(number, 'row')} {words} ({'first ' if number > 1 else ''}{self._places[kind]})"
+            for kind, words in _NOTES.items()
+            if (number := self._counts[kind])
         ]
 
 
@@ -245,8 +245,8 @@ def _todo(groups: list[dict[str, Any]], folder: Path) -> Iterator[str]:
         )
         return
     if sum(group["rows"] - group["given_again"] for group in groups) > kept:
-        others = "the other rows" if kept else "them"
-        yield f"To correct {others}:  {command}\nThen export rows.ndjson with --update: it adds them to the output."
+        rows = "the other rows" if kept else "them"
+        yield f"To correct {rows}:  {command}\nThen export rows.ndjson with --update: it adds them to the output."
     if kept:
         are = "is" if kept == 1 else "are"
         yield (

@@ -286,9 +286,9 @@ _REASONS: Final = 3
 
 def refuse_too_few_rows(settings: Settings, report: Report, new: Publication, text: str) -> None:
     """Raise UsageError if the export must not be published. ``text``: the input, for messages."""
-    what, helps = next(_refusals(settings, report, new, text), ("", ""))
-    if what:
-        raise UsageError(f"{what}; {settings.out} is unchanged. {helps}")
+    refusal, helps = next(_refusals(settings, report, new, text), ("", ""))
+    if refusal:
+        raise UsageError(f"{refusal}; {settings.out} is unchanged. {helps}")
 
 
 def _refusals(settings: Settings, report: Report, new: Publication, text: str) -> Iterator[tuple[str, str]]:
@@ -299,8 +299,8 @@ def _refusals(settings: Settings, report: Report, new: Publication, text: str) -
     history = report.query_history
     if history and history["rows_in"] and history["unusable"] == history["rows_in"]:
         given = ", ".join(settings.query_history)
-        what = f"none of the {history['rows_in']:,} rows of {given} is a row of QUERY_HISTORY"
-        yield what, "Give rows of the view QUERY_HISTORY, or leave out --query-history"
+        refusal = f"none of the {history['rows_in']:,} rows of {given} is a row of QUERY_HISTORY"
+        yield refusal, "Give rows of the view QUERY_HISTORY, or leave out --query-history"
     if report.period is None and _had_queries(new) and not settings.allow_empty:
         forgotten = report.forgotten["queries"] if report.forgotten else 0
         if forgotten and not report.violations:

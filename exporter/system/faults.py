@@ -70,9 +70,9 @@ def words(error: BaseException, so_far: str) -> str | None:
     texts = _found(error)
     if texts is None:
         return None
-    what, helps = texts
+    problem, helps = texts
     where = error.filename if isinstance(error, OSError) and isinstance(error.filename, str) else None
-    return f"{f'{where}: ' if where else ''}{what}; {so_far}. To go on, {helps} and start it again"
+    return f"{f'{where}: ' if where else ''}{problem}; {so_far}. To go on, {helps} and start it again"
 
 
 def _found(error: BaseException) -> tuple[str, str] | None:

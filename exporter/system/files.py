@@ -48,11 +48,11 @@ def find_files(folder: Path, ending: str) -> list[Path]:
     """The files with an ending (``.ttl``) in a folder and its subfolders, compressed or not, sorted. Raises UsageError
     for a pipe or a device: reading it might never end.
     """
-    found = sorted([*folder.rglob(f"*{ending}"), *folder.rglob(f"*{ending}{ENDING}")])
-    for path in found:
+    paths = sorted([*folder.rglob(f"*{ending}"), *folder.rglob(f"*{ending}{ENDING}")])
+    for path in paths:
         if path.exists() and not path.is_file() and not path.is_dir():
             raise UsageError(f"{path}: is a pipe or a device, but all of {folder} is read; move it to another folder")
-    return found
+    return paths
 
 
 @contextmanager

@@ -86,8 +86,8 @@ def mend(place: Path) -> None:
         if left.name.endswith(_ASIDE) and is_own(left) and not os.path.lexists(place):
             left.rename(place)
     text = mark_of(place)
-    found = _name_of_work(place).match(text or "")
-    if text is not None and (not text or (found and text in {work_mark(found[0]), former_mark(found[0])})):
+    match = _name_of_work(place).match(text or "")
+    if text is not None and (not text or (match and text in {work_mark(match[0]), former_mark(match[0])})):
         (place / MARK).unlink()
 
 
@@ -238,10 +238,10 @@ def _content(file: int) -> str:
     return os.pread(file, _LONGEST, 0).decode(errors="replace")
 
 
-def no_lock(path: Path | str, shown: str, why: str | None) -> UsageError:
-    """The error where something else is at the path of a lock; ``why``: what."""
+def no_lock(path: Path | str, shown: str, fault: str | None) -> UsageError:
+    """The error where something else is at the path of a lock; ``fault``: what."""
     return UsageError(
-        f"{path}: {why}, and the lock of {shown} has to be there; move it elsewhere, or give another folder. Nothing "
+        f"{path}: {fault}, and the lock of {shown} has to be there; move it elsewhere, or give another folder. Nothing "
         "was changed"
     )
 

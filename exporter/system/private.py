@@ -76,9 +76,9 @@ def plain(path: Path | str, flags: int) -> int:
     try:
         file = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, FILE)
     except OSError as error:
-        what = {errno.ELOOP: "is a link", errno.EISDIR: "is a folder", errno.ENXIO: "is a pipe or a socket"}
-        if error.errno in what and os.path.lexists(path):
-            raise NotPlainError(error.errno, what[error.errno], str(path)) from None
+        problems = {errno.ELOOP: "is a link", errno.EISDIR: "is a folder", errno.ENXIO: "is a pipe or a socket"}
+        if error.errno in problems and os.path.lexists(path):
+            raise NotPlainError(error.errno, problems[error.errno], str(path)) from None
         raise
     if stat.S_ISREG(os.fstat(file).st_mode):
         return file

@@ -116,10 +116,10 @@ class Progress:
                 self.stream.write("\r\x1b[K")
                 self.stream.flush()
 
-    def counted(self, what: str, number: int) -> None:
+    def counted(self, name: str, number: int) -> None:
         """Show a count from now on; a later call with the same name replaces it."""
         with self._lock:
-            self._counts[what] = number
+            self._counts[name] = number
             self._show()
 
     def watch(self, spark: SparkSession) -> None:
@@ -156,7 +156,7 @@ class Progress:
         if not self._running:
             return ""
         doing = ", ".join(dict.fromkeys(_STAGE_LABELS.get(name, name) for name in self._running))
-        counts = [f"{number:,} {what}" for what, number in self._counts.items()]
+        counts = [f"{number:,} {name}" for name, number in self._counts.items()]
         return f"{self.total():6.1f} s  {doing} … {', '.join([*self._tasks(), *counts])}".rstrip()
 
     def _tasks(self) -> list[str]:
@@ -179,5 +179,5 @@ class NoProgress(Progress):
     def stage(self, name: str) -> Iterator[None]:  # noqa: ARG002 - as in the base class
         yield
 
-    def counted(self, what: str, number: int) -> None:
+    def counted(self, name: str, number: int) -> None:
         """Do nothing."""
