@@ -58,7 +58,7 @@ _encode: Final = msgspec.json.Encoder().encode
 def context_of(classes: Iterable[NodeClass], prefixes: Mapping[str, str]) -> Context:
     """A context with the local name of each property, and the type of values that are not plain text."""
     terms: Context = {"@version": 1.1, **prefixes, "id": "@id", "type": "@type"}
-    for predicate in (one for node_class in classes for one in node_class.properties):
+    for predicate in (property_ for node_class in classes for property_ in node_class.properties):
         short = predicate.term.split(":")[1]
         is_taken = short in terms and _iri(terms[short]) != predicate.term
         typed = {"@id": predicate.term, "@type": predicate.range if predicate.is_literal else "@id"}
@@ -75,8 +75,8 @@ def _jsonld_renderer(base: str, context: Context) -> Render:
     names = {_iri(term): short for short, term in context.items() if not short.startswith("@")}
 
     @cache
-    def properties(of: NodeClass) -> dict[str, tuple[str, Property]]:
-        return {one.term: (names[one.term], one) for one in of.properties}
+    def properties(node_class: NodeClass) -> dict[str, tuple[str, Property]]:
+        return {predicate.term: (names[predicate.term], predicate) for predicate in node_class.properties}
 
     def render(node: Node) -> str:
         of_class = properties(node.of)
@@ -121,9 +121,9 @@ def ntriples_renderer(base: str, graph: str | None = None) -> Render:
 
 
 @lru_cache(maxsize=1_000)
-def _ntriples_pieces(of: NodeClass) -> dict[str, tuple[str, str, Callable[[Any], str] | None]]:
+def _ntriples_pieces(node_class: NodeClass) -> dict[str, tuple[str, str, Callable[[Any], str] | None]]:
     """By term, the text between subject and value, the text after it, and how a literal is written (None: an IRI)."""
-    return {predicate.term: _ntriples_piece(predicate) for predicate in of.properties}
+    return {predicate.term: _ntriples_piece(predicate) for predicate in node_class.properties}
 
 
 def _ntriples_piece(predicate: Property) -> tuple[str, str, Callable[[Any], str] | None]:
@@ -166,9 +166,9 @@ def _types(types: tuple[str, ...]) -> str:
 
 
 @lru_cache(maxsize=1_000)
-def _turtle_pieces(of: NodeClass) -> dict[str, Piece]:
+def _turtle_pieces(node_class: NodeClass) -> dict[str, Piece]:
     """By term, the text before, between and after its values, and how a literal is written (None: an IRI)."""
-    return {predicate.term: _turtle_piece(predicate) for predicate in of.properties}
+    return {predicate.term: _turtle_piece(predicate) for predicate in node_class.properties}
 
 
 def _turtle_piece(predicate: Property) -> Piece:
@@ -239,7 +239,7 @@ def _context() -> Context:
 # --- differences ------------------------------------------------------------------------------------------------------
 
 
-SEPARATORS: Final = {one.ending: one.separator for one in SYNTAXES.values() if one.separator is not None}
+SEPARATORS: Final = {syntax.ending: syntax.separator for syntax in SYNTAXES.values() if syntax.separator is not None}
 """By file ending: what separates the parts of a file. Each part can be parsed without the others."""
 _OPENING: Final = "@base"
 
@@ -254,8 +254,8 @@ SAID_ONCE: Final = "|".join(
         rf"^<[^>]*> <{_any('ah:lastSeen', 'ah:hasName', 'ah:canonicalName', 'ah:isHelper')}> ",
         rf"^<[^>]*/({'|'.join(sorted(KIND_CLASSES))})/\d+> <{_any('rdfs:label')}> ",
         rf"^<[^>]*> <{_any('rdf:type')}> <{_any('ah:ObjectName', 'ah:ViewSource')}> ",
-        rf"^<[^>]*/called/\d[^/>]*/[^/>]*> <{_any(*(one.term for one in OBJECT_NAME.properties))}> ",
-        rf"^<[^>]*/shows/(object|column)/[^>]*> <{_any(*(one.term for one in VIEW_SOURCE.properties))}> ",
+        rf"^<[^>]*/called/\d[^/>]*/[^/>]*> <{_any(*(predicate.term for predicate in OBJECT_NAME.properties))}> ",
+        rf"^<[^>]*/shows/(object|column)/[^>]*> <{_any(*(predicate.term for predicate in VIEW_SOURCE.properties))}> ",
     )
 )
 """The beginning of a line of N-Triples that one place of an export alone has: about reads of one day; or in
@@ -272,8 +272,8 @@ def triples(parts: Iterable[str], ending: str, opening: str) -> Iterator[str]:
     """
     text = SEPARATORS[ending].join(part for part in parts if part.strip() and not part.startswith(_OPENING))
     if text:
-        for found in parse((opening + text).encode(), RdfFormat.from_extension(ending)):
-            yield f"{found.subject} {found.predicate} {found.object} ."
+        for triple in parse((opening + text).encode(), RdfFormat.from_extension(ending)):
+            yield f"{triple.subject} {triple.predicate} {triple.object} ."
 
 
 def subjects(lines: Iterable[str], base: str) -> set[str]:

@@ -167,7 +167,7 @@ class VersionHistory:
         """The same for its changes: columns are renamed, the object is dropped, a version is made, columns written."""
         self._now.first = self._now.first or requester.query_id
         columns = {column: self._column(column) for column in done.renamed}
-        self._chain += _begins_anew(done, is_dropped=self._now.dropped is not None)
+        self._chain += _begins_chain(done, is_dropped=self._now.dropped is not None)
         if columns:
             self._referred_to(self._in_force())
         yield from self._of_settings(self._settings.lose(done.lost, at))
@@ -202,9 +202,9 @@ class VersionHistory:
             keeps_grants=not (self._is_holder and self._is_by_name),
         )
         yield from self._of_settings(made)
-        anew = done.creates or done.empties
-        prior = None if anew else self._prior()
-        self._make(requester, anew=anew)
+        is_new = done.creates or done.empties
+        prior = None if is_new else self._prior()
+        self._make(requester, is_new=is_new)
         return prior
 
     def _write_columns(self, query_id: str, written: Iterable[tuple[str, bool]]) -> dict[str, str]:
@@ -247,10 +247,10 @@ class VersionHistory:
             self._now.of_first = replace(self._now.of_first, is_kept=True)
         return self._referred_to(self._now.last_made or self._initial())
 
-    def _make(self, requester: Requester, *, anew: bool) -> None:
+    def _make(self, requester: Requester, *, is_new: bool) -> None:
         self._now.made, self._now.dropped = requester, None
         self._now.last_made = state_made_by(requester.query_id)
-        if anew:
+        if is_new:
             self._now.last_created = requester.query_id
             self._now.columns = {}
             self._lost = set()
@@ -341,7 +341,7 @@ class VersionHistory:
         self._sources.undrop()
         yield from self._of_settings(self._settings.make(maker, at, creates=False))
         self._restored[query_id] = Restored(at, query_id, self._prior())
-        self._make(maker, anew=False)
+        self._make(maker, is_new=False)
         self.passed = absence.restored
 
     @property
@@ -428,7 +428,7 @@ def _by_take(take: Take) -> Ending:
     return Ending(at, query_id, at)
 
 
-def _begins_anew(done: UseAtEnd, *, is_dropped: bool) -> bool:
+def _begins_chain(done: UseAtEnd, *, is_dropped: bool) -> bool:
     """Whether a new chain of versions begins: another object, or another column of the same name."""
     return (
         done.drops

@@ -91,7 +91,7 @@ def sources(column: SourcedColumnDocument) -> Iterator[SourceDocument | None]:
     """The sources of a column in both spellings that rows have."""
     spellings = column.direct_sources, column.base_sources
     more = column.direct_source_columns, column.base_source_columns
-    return chain.from_iterable(each or () for each in (*spellings, *more))
+    return chain.from_iterable(listed or () for listed in (*spellings, *more))
 
 
 def known_text(value: Text) -> str | None:
@@ -180,8 +180,8 @@ def known_columns(
     """The columns that have a name, each once and sorted, with their ids if given."""
     if not documents:
         return ()
-    every = [_column(document.column_name, document.column_id) for document in documents if document is not None]
-    columns = [column for column in every if column is not None]
+    candidates = [_column(document.column_name, document.column_id) for document in documents if document is not None]
+    columns = [column for column in candidates if column is not None]
     by_name = {column.name: column for column in columns}
     if len(by_name) < len(columns):  # a name occurs several times, perhaps with different ids
         return tuple(sorted(set(columns), key=_column_rank))

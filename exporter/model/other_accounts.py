@@ -56,27 +56,27 @@ def with_accounts(content: Content, own: str) -> Content:
         account = _account(thing, own, by_provider=by_provider) if is_said else known.get((thing.key, thing.name))
         return thing if account is None else replace(thing, key=_key(thing.key, account))
 
-    def derivation(one: Derivation) -> Derivation:
-        account = known.get((one.target_key, one.target_name))
-        target = one.target_key if account is None else _key(one.target_key, account)
-        return replace(one, target_key=target, source=placed(one.source))
+    def derivation(fact: Derivation) -> Derivation:
+        account = known.get((fact.target_key, fact.target_name))
+        target = fact.target_key if account is None else _key(fact.target_key, account)
+        return replace(fact, target_key=target, source=placed(fact.source))
 
-    def policy(one: PolicyReference) -> PolicyReference:
-        protected = placed(one.protected, by_provider=one.provider)
-        account = _account(one.protected, own, by_provider=True) if one.provider else None
-        key = one.policy_key if account is None else _key(one.policy_key, account)
-        return replace(one, protected=protected, policy_key=key)
+    def policy(fact: PolicyReference) -> PolicyReference:
+        protected = placed(fact.protected, by_provider=fact.provider)
+        account = _account(fact.protected, own, by_provider=True) if fact.provider else None
+        key = fact.policy_key if account is None else _key(fact.policy_key, account)
+        return replace(fact, protected=protected, policy_key=key)
 
-    def access(one: Access) -> Access:
-        return replace(one, thing=placed(one.thing, by_provider=one.access == _PROVIDER_BASE))
+    def access(fact: Access) -> Access:
+        return replace(fact, thing=placed(fact.thing, by_provider=fact.access == _PROVIDER_BASE))
 
     return replace(
         content,
         accesses=tuple(map(access, content.accesses)),
-        writes=tuple(replace(one, thing=placed(one.thing)) for one in content.writes),
+        writes=tuple(replace(write, thing=placed(write.thing)) for write in content.writes),
         derivations=tuple(map(derivation, content.derivations)),
         policies=tuple(map(policy, content.policies)),
-        joins=tuple(Join(placed(one.left), one.join_type, placed(one.right)) for one in content.joins),
+        joins=tuple(Join(placed(join.left), join.join_type, placed(join.right)) for join in content.joins),
     )
 
 
@@ -88,10 +88,10 @@ def _spelled(thing: ObjectReference) -> tuple[tuple[str, str | None], ...]:
 def _named(content: Content) -> Iterator[ObjectReference]:
     """The things in the arrays of a row that are no provider's."""
     return chain(
-        (one.thing for one in content.accesses if one.access != _PROVIDER_BASE),
-        (one.thing for one in content.writes),
-        (one.protected for one in content.policies if not one.provider),
-        (thing for one in content.joins for thing in (one.left, one.right)),
+        (access.thing for access in content.accesses if access.access != _PROVIDER_BASE),
+        (write.thing for write in content.writes),
+        (policy.protected for policy in content.policies if not policy.provider),
+        (thing for join in content.joins for thing in (join.left, join.right)),
     )
 
 

@@ -188,9 +188,9 @@ def _facets_of_run(output: OutputParts, query_id: str, answers: Answers, produce
     """
     in_force = [tag for key in output.bearers for tag in answers.tags.get(key, ())] if answers.tags else []
     listed = tags(in_force)
-    is_told = bool(listed) or (output.changes_tags and not in_force)
+    has_tags = bool(listed) or (output.changes_tags and not in_force)
     return {
-        **(facets.facet("tags", {"tags": listed}, producer) if is_told else {}),
+        **(facets.facet("tags", {"tags": listed}, producer) if has_tags else {}),
         **(facets.facet("version", {"datasetVersion": query_id}, producer) if output.is_written else {}),
     }
 

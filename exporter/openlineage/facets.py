@@ -190,7 +190,7 @@ def _agent(agent: Agent) -> Json:
     return without_none({"type": agent.agent_type, "id": agent.agent_id, "name": agent.agent_name})
 
 
-def tags_of_run(query: QueryFacts, of: Literal["job", "run"], producer: str) -> Json:
+def tags_of_run(query: QueryFacts, tagged: Literal["job", "run"], producer: str) -> Json:
     """User, role and warehouse as tags of the run, or of its job, for consumers that do not read custom facets."""
     tags_of_query = (
         ("user", query.user_name),
@@ -198,7 +198,7 @@ def tags_of_run(query: QueryFacts, of: Literal["job", "run"], producer: str) -> 
         ("warehouse", query.history.warehouse_name),
     )
     tags = [{"key": key, "value": value, "source": "SNOWFLAKE"} for key, value in tags_of_query if value is not None]
-    return single_field(f"{of} tags", "tags", tags, producer)
+    return single_field(f"{tagged} tags", "tags", tags, producer)
 
 
 def job_type(query_type: str | None, producer: str) -> Json:

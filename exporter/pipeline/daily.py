@@ -35,7 +35,9 @@ _FLUSH: Final = 50_000
 """Most reads that are added up in memory before they are sent."""
 REFUSED: Final = "refused_days"
 """Name of a count: nodes of days that a shape refuses."""
-_CLASSES: Final = {of.name: of for of in (ACCESS_PATTERN, DERIVATION_PATTERN, POLICY_ENFORCEMENT, SETTING)}
+_CLASSES: Final = {
+    node_class.name: node_class for node_class in (ACCESS_PATTERN, DERIVATION_PATTERN, POLICY_ENFORCEMENT, SETTING)
+}
 _read: Final = msgspec.msgpack.Decoder(tuple[str, DailyRead]).decode
 
 

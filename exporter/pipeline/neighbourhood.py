@@ -32,7 +32,7 @@ REQUEST, OWN_NODE, OTHER_NODE = range(3)
 """Ranks of the messages to an object: requests of other objects for its nodes, its own nodes, other nodes of its
 neighbourhood.
 """
-_LINKS: Final = tuple(dict.fromkeys((of, other) for (of, _), other in BETWEEN_OBJECTS.items()))
+_LINKS: Final = tuple(dict.fromkeys((node_class, other) for (node_class, _), other in BETWEEN_OBJECTS.items()))
 
 
 class NodeOwner(Struct, array_like=True, frozen=True, order=True, gc=False):

@@ -291,17 +291,17 @@ class ClassTests:
 
 @dataclass
 class _CollectedTests:
-    """The tests, collected. ``each``: of each single value of a term; ``others``: of all its values together."""
+    """The tests, collected. ``of_each``: of each single value of a term; ``of_all``: of all its values together."""
 
     required: dict[str, None] = field(default_factory=dict)
     most: dict[str, int] = field(default_factory=dict)
-    each: defaultdict[str, list[ValueTest]] = field(default_factory=lambda: defaultdict(list))
-    others: defaultdict[str, list[ValuesTest]] = field(default_factory=lambda: defaultdict(list))
+    of_each: defaultdict[str, list[ValueTest]] = field(default_factory=lambda: defaultdict(list))
+    of_all: defaultdict[str, list[ValuesTest]] = field(default_factory=lambda: defaultdict(list))
     node_tests: list[NodeTest] = field(default_factory=list)
 
     def of(self, term: str) -> ValuesTest:
         """All tests of a term's values as one test."""
-        return all_tests(self.most.get(term), self.each.get(term, []), self.others.get(term, []))
+        return all_tests(self.most.get(term), self.of_each.get(term, []), self.of_all.get(term, []))
 
     def add_node_test(self, test: NodeTest) -> None:
         """Adds a test of the node."""
@@ -313,7 +313,7 @@ class _CollectedTests:
         if fails in self.node_tests:
             return fails
         required, node_tests = tuple(self.required), tuple(self.node_tests)
-        terms = {term: self.of(term) for term in {**self.most, **self.each, **self.others}}
+        terms = {term: self.of(term) for term in {**self.most, **self.of_each, **self.of_all}}
         if not (required or node_tests or terms):
             return passes
         if len(required) == 1 and not node_tests and set(terms) <= set(required):
@@ -385,7 +385,7 @@ class _Compiler:
         elif isinstance(constraint, ValueConstraint):
             test = test_of_value(constraint, predicate, base)
             if test is not passes:
-                tests.each[term].append(
+                tests.of_each[term].append(
                     test or (lambda value: constraint.accepts(unknown, term_of(value, predicate, base)))
                 )
         else:
@@ -396,7 +396,7 @@ class _Compiler:
                 return next(constraint.failing(unknown, self._focus, values), asked) is asked
 
             if values_test is not passes:
-                tests.others[term].append(values_test or asked)
+                tests.of_all[term].append(values_test or asked)
 
     def _add_of_node(self, shape: Shape, constraint: Constraint, tests: _CollectedTests) -> None:
         """Adds a constraint whose one value is the node itself."""
@@ -405,7 +405,7 @@ class _Compiler:
         elif isinstance(constraint, Closed):
             for iri, predicate in self._properties.items():
                 if NamedNode(iri) not in constraint.allowed:
-                    tests.each[predicate.term].append(fails)
+                    tests.of_each[predicate.term].append(fails)
             tests.add_node_test(self._decided(constraint, (self._focus,)))
         elif isinstance(constraint, Disjoint) and constraint.predicate.value in self._properties:
             tests.add_node_test(not_itself(self._properties[constraint.predicate.value].term, self._base))

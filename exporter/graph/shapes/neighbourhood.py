@@ -378,7 +378,7 @@ class _Look:
             self._places.needed.terms |= {
                 (node_class, property_.term) for node_class in known for property_ in node_class.properties
             }
-        elif isinstance(constraint, OfClass) and not _is_told_by_iri(constraint.class_.value):
+        elif isinstance(constraint, OfClass) and not _is_known_by_iri(constraint.class_.value):
             self._check_known(values, f"sh:class {constraint.class_.value}")
         for inner in constraint.inner_shapes:
             self._at_shape(inner, values)
@@ -391,7 +391,7 @@ class _Look:
 
 
 @cache
-def _is_told_by_iri(class_: str) -> bool:
+def _is_known_by_iri(class_: str) -> bool:
     """Whether IRIs tell who is of the class, a whole IRI."""
     return any(class_ in superclasses(name) for name in readable())
 
