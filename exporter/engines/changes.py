@@ -120,11 +120,11 @@ def write(changed: Changed[list[Message]], job: ExportJob, new: Publication) -> 
         )
         before = _triples(parts_before - parts_now, changed.things_before, graph_syntax)
         now = _triples(parts_now - parts_before, changed.things_now, graph_syntax)
-        gone, come = before - now, now - before
-        still = _in_others(gone | come, parts_before & parts_now, graph_syntax)
-        gone -= still
-        gone -= _in_others(gone, _parts_in(changed.same_graph(new), graph_syntax), graph_syntax)
-        removed, added = _packed(sorted(gone)), _packed(sorted(come - still))
+        only_before, only_now = before - now, now - before
+        still = _in_others(only_before | only_now, parts_before & parts_now, graph_syntax)
+        only_before -= still
+        only_before -= _in_others(only_before, _parts_in(changed.same_graph(new), graph_syntax), graph_syntax)
+        removed, added = _packed(sorted(only_before)), _packed(sorted(only_now - still))
         _write(folder / REMOVED, removed or [_part([])])
         _write(folder / ADDED, added or [_part([])])
         _write(folder / UPDATE, _updates(removed, added) if removed or added else [_part([])])
@@ -240,12 +240,14 @@ def join(numbers: Sequence[int], new: Publication) -> None:
             for number in numbers:
                 lines = _lines_in(new, number, ADDED)
                 filled |= {number} if lines else set()
-                file.writelines(_still(lines, number, removed) or [Path(path(new, number, ADDED)).read_bytes()])
+                file.writelines(
+                    _not_removed_later(lines, number, removed) or [Path(path(new, number, ADDED)).read_bytes()]
+                )
         _write(folder / REMOVED, _packed(sorted(removed)) or [_part([])])
     put_together(numbers, filled, str(folder), new)
 
 
-def _still(added: list[str], number: int, removed: dict[str, int]) -> list[bytes]:
+def _not_removed_later(added: list[str], number: int, removed: dict[str, int]) -> list[bytes]:
     """The triples that an update added and no later one removed, packed; empty if these are all of them, as mostly.
     ``removed``: with the last update that removed it. What this update added again is no longer in it.
     """

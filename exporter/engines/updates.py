@@ -205,7 +205,7 @@ class Update(Generic[Messages]):
         with self.progress.stage("join"):
             _join(store, _ROWS, None)
             _join(store, THINGS_DAY, CONTAINER_RECEIVERS)
-            for numbers in _old(store.unjoined_changes() if self.export_input.changes else []):
+            for numbers in _groups_to_join(store.unjoined_changes() if self.export_input.changes else []):
                 store.join_changes(numbers)
 
     def _count_held(self, dated: Messages) -> None:
@@ -257,7 +257,7 @@ class Update(Generic[Messages]):
         return new, dated
 
 
-def _old(single: list[T]) -> Iterator[list[T]]:
+def _groups_to_join(single: list[T]) -> Iterator[list[T]]:
     """What is put together of these, oldest first: the oldest of them, if there are enough others."""
     while len(single) >= 2 * TOGETHER:
         yield single[:TOGETHER]
@@ -266,7 +266,7 @@ def _old(single: list[T]) -> Iterator[list[T]]:
 
 def _join(store: Store[Messages], folder: str, kept_whole: Sequence[str] | None) -> None:
     """Put the oldest states of a folder together, if there are enough others."""
-    for old in _old([name for name in store.names(folder) if SPAN not in name]):
+    for old in _groups_to_join([name for name in store.names(folder) if SPAN not in name]):
         store.join(old, kept_whole, f"{folder}/{first_of(old[0])}{SPAN}{last_of(old[-1])}")
 
 

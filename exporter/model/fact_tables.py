@@ -143,7 +143,7 @@ def rows_of(facts: QueryFacts) -> Iterator[tuple[str, Fact]]:
         row = query | asdict(derivation) | _object(derivation.source)
         yield "derivations", {name: row[name] for name in FACTS["derivations"]}
     for policy in content.policies:
-        yield "policy_references", query | _object(policy.protected) | _but(asdict(policy), "protected")
+        yield "policy_references", query | _object(policy.protected) | _without(asdict(policy), "protected")
     for join in content.joins:
         left = {
             name: getattr(join.left, name.removeprefix("left_")) for name in FACTS["joins"] if name.startswith("left_")
@@ -173,7 +173,7 @@ def _query_row(facts: QueryFacts, query: Fact) -> Fact:
 
 def _changed(change: Change, query: Fact) -> Iterator[tuple[str, Fact]]:
     key = {"change_key": change.change_key}
-    yield "ddl_changes", query | key | _object(change.thing) | _but(asdict(change), *_NOT_OF_CHANGE)
+    yield "ddl_changes", query | key | _object(change.thing) | _without(asdict(change), *_NOT_OF_CHANGE)
     for setting in change.settings:
         yield "ddl_settings", query | asdict(setting)
 
@@ -181,7 +181,7 @@ def _changed(change: Change, query: Fact) -> Iterator[tuple[str, Fact]]:
 _NOT_OF_CHANGE: Final = ("change_key", "thing", "normal", "settings", "grants")
 
 
-def _but(fields: Fact, *names: str) -> Fact:
+def _without(fields: Fact, *names: str) -> Fact:
     return {name: value for name, value in fields.items() if name not in names}
 
 

@@ -91,9 +91,9 @@ def _attributes_of(content: Content) -> ContentAttributes:
         _add_change(change, by_key[change.thing.key])
         if change.swap_key is not None and change.swap_id is not None:  # also if the row of its own side is missing
             partner = by_key[change.swap_key]
-            partner.given = _with(partner.given, change.thing.name)
+            partner.given = _with_value(partner.given, change.thing.name)
     for key, container in remade(content):
-        by_key[key].remade = _with(by_key[key].remade, container)
+        by_key[key].remade = _with_value(by_key[key].remade, container)
     for key, effect in effects(content).items():
         if key in by_key:
             by_key[key].creates = effect.creates
@@ -113,14 +113,14 @@ def _has_unknown_name(change: Change) -> bool:
 def _add_change(change: Change, attributes: Attributes) -> None:
     attributes.changes = True
     if change.operation in CREATES and change.thing.object_id and change.thing.kind not in ROUTINE_KINDS:
-        attributes.takes = _with(attributes.takes, change.thing.name)
+        attributes.takes = _with_value(attributes.takes, change.thing.name)
     if change.operation in DROP_OR_UNDROP or (change.operation == "REPLACE" and _is_element(change.thing.kind)):
-        attributes.drops = _with(attributes.drops, change.operation)
+        attributes.drops = _with_value(attributes.drops, change.operation)
     _add_new_names(change, attributes)
     for grant in change.grants:
-        attributes.elements = _with(attributes.elements, setting_of_grant(grant, change.thing)[1] or None)
+        attributes.elements = _with_value(attributes.elements, setting_of_grant(grant, change.thing)[1] or None)
     for setting in change.settings:
-        attributes.elements = _with(attributes.elements, setting.element_key)
+        attributes.elements = _with_value(attributes.elements, setting.element_key)
         _add_column_of_setting(setting, attributes)
 
 
@@ -165,15 +165,15 @@ def _reference(key: str, domain: str | None, object_id: str | None, name: str | 
 
 def _describe(attributes: Attributes, thing: ObjectReference) -> None:
     attributes.object_id = thing.object_id or attributes.object_id
-    attributes.names = _with(attributes.names, thing.name)
-    attributes.seen_as = _with(attributes.seen_as, (thing.name, thing.account))
+    attributes.names = _with_value(attributes.names, thing.name)
+    attributes.seen_as = _with_value(attributes.seen_as, (thing.name, thing.account))
     for name, values in ATTRIBUTES.items():
         value = getattr(thing, name)
         if value is not None:
-            setattr(attributes, values, _with(getattr(attributes, values), value))
+            setattr(attributes, values, _with_value(getattr(attributes, values), value))
 
 
-def _with(values: Values[AttributeValue], value: AttributeValue | None) -> Values[AttributeValue]:
+def _with_value(values: Values[AttributeValue], value: AttributeValue | None) -> Values[AttributeValue]:
     if value is None:
         return values
     if isinstance(values, dict):
@@ -199,13 +199,13 @@ def _add_columns(content: Content, by_key: dict[str, Attributes]) -> None:
 
 def _add_column(attributes: Attributes, name: str | None, column_id: str | None) -> None:
     if name is not None:
-        attributes.columns[name] = _with(attributes.columns.get(name, ()), column_id)
+        attributes.columns[name] = _with_value(attributes.columns.get(name, ()), column_id)
 
 
 def _add_column_of_setting(setting: Setting, attributes: Attributes) -> None:
     _add_column(attributes, setting.column_name, setting.element_id if setting.property == "columns" else None)
     if is_rename(setting) and setting.column_name is not None and setting.value is not None:
-        attributes.renamed_from[setting.value] = _with(
+        attributes.renamed_from[setting.value] = _with_value(
             attributes.renamed_from.get(setting.value, ()), setting.column_name
         )
 
@@ -215,9 +215,9 @@ def _add_new_names(change: Change, attributes: Attributes) -> None:
     if change.new_name is not None:
         former = attributes.old_names.get(change.new_name, ())
         attributes.old_names[change.new_name] = dict.fromkeys((*former, change.thing.name))
-        attributes.seen_as = _with(attributes.seen_as, (change.new_name, change.thing.account))
+        attributes.seen_as = _with_value(attributes.seen_as, (change.new_name, change.thing.account))
     if change.thing.object_id is not None:
-        attributes.given = _with(_with(attributes.given, change.new_name), change.swap_name)
+        attributes.given = _with_value(_with_value(attributes.given, change.new_name), change.swap_name)
 
 
 def add(

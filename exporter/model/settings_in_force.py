@@ -248,7 +248,9 @@ class SettingsInForce:
     def _is_there(self, in_force: SettingInForce, at: int) -> bool:
         """Whether a setting that has not ended otherwise holds at a time, by its tag or policy and its object."""
         absences = self._absences.get(in_force.setting.element or "", ())
-        return self._gone(in_force, at) is None and not any(absence.covers(in_force.begin, at) for absence in absences)
+        return self._dropped_or_taken(in_force, at) is None and not any(
+            absence.covers(in_force.begin, at) for absence in absences
+        )
 
     def over(self, taken: Take | None = None) -> Iterator[SettingOutcome]:
         """The settings that do not hold now because of a drop, but may hold again after an UNDROP; or because another
@@ -257,14 +259,14 @@ class SettingsInForce:
         """
         for in_force in self._held.values():
             take = None if taken is None or taken[0] < in_force.begin else taken[0]
-            yield from _outcomes(in_force, _first(self._gone(in_force), take), None)
+            yield from _outcomes(in_force, _first(self._dropped_or_taken(in_force), take), None)
 
     def _end(self, key: SettingKey, at: int) -> Iterator[SettingOutcome]:
         in_force = self._held.pop(key)
-        gone = self._gone(in_force, at) if in_force.formers else self._dropped(in_force, at)
+        gone = self._dropped_or_taken(in_force, at) if in_force.formers else self._dropped(in_force, at)
         yield from _outcomes(in_force, gone, at)
 
-    def _gone(self, in_force: SettingInForce, until: int | None = None) -> int | None:
+    def _dropped_or_taken(self, in_force: SettingInForce, until: int | None = None) -> int | None:
         """As :meth:`_dropped`, or when another one took the name of its tag or policy."""
         take, _ = self._taken.get(in_force.setting.element or "", (None, ""))
         if take is not None and (take < in_force.begin or (until is not None and take > until)):

@@ -166,7 +166,7 @@ def shown(content: Content) -> dict[str, Shown]:
         pairs = (certain if is_certain else possible)[view]
         pairs[pair] = name
         pairs.setdefault((pair[0], None, None), name)
-    showns = {view: _one(certain[view], possible[view], is_alone=is_alone) for view in sorted(views)}
+    showns = {view: _shown_of_view(certain[view], possible[view], is_alone=is_alone) for view in sorted(views)}
     return {view: behind for view, behind in showns.items() if behind.certain or behind.possible}
 
 
@@ -191,7 +191,7 @@ def _of_bases(
                 yield view, (key, None, None), name, is_alone
 
 
-def _one(certain: dict[Pair, str | None], possible: dict[Pair, str | None], *, is_alone: bool) -> Shown:
+def _shown_of_view(certain: dict[Pair, str | None], possible: dict[Pair, str | None], *, is_alone: bool) -> Shown:
     uncertain = {pair: name for pair, name in possible.items() if pair not in certain}
     return Shown(_sorted(certain), _sorted(uncertain), is_alone and any(pair[1] is None for pair in certain))
 

@@ -136,13 +136,13 @@ def _named_by(facts: QueryFacts, datasets: Datasets, settings: OpenLineageSettin
 
 @dataclass
 class _Query:
-    """A query. ``found``: the helpers that it names, by object key."""
+    """A query. ``helpers``: the helpers that it names, by object key."""
 
     facts: QueryFacts
     datasets: Datasets
     settings: OpenLineageSettings
     uses: DatasetUses
-    found: dict[str, ObjectReference]
+    helpers: dict[str, ObjectReference]
 
     def __post_init__(self) -> None:
         self.reads = _read_things(self.facts.content)
@@ -182,14 +182,14 @@ class _Query:
 
     def _known(self, things: Iterable[ObjectReference]) -> list[Ref]:
         """The helpers among the things, one for each name: a row may give the id in one place and not in another."""
-        refs = sorted({self._ref(thing) for thing in things if thing.key in self.found} - self.several)
+        refs = sorted({self._ref(thing) for thing in things if thing.key in self.helpers} - self.several)
         with_id = {ref[:2] for ref in refs if has_id(ref)}
         return [ref for ref in refs if has_id(ref) or ref[:2] not in with_id]
 
     def _created(self) -> Iterator[Created]:
         facts = self.facts
         for thing in created(facts):
-            if thing.key in self.found:
+            if thing.key in self.helpers:
                 dataset = dataset_of(thing, self.datasets)
                 is_sure = facts.history.is_temporary or is_named(dataset.name, self.settings.helpers)
                 windows = dataset.signs.windows if dataset.signs else ()
@@ -244,13 +244,13 @@ class _Query:
 
     def _marks(self, step: HelperStep) -> Iterator[Mark]:
         content, day = self.facts.content, step.end // DAY
-        unclear_refs = {self._ref(thing) for thing in unclear(self.facts) if thing.key in self.found} | self.several
+        unclear_refs = {self._ref(thing) for thing in unclear(self.facts) if thing.key in self.helpers} | self.several
         has_base = any(access.access == "BASE" for access in content.accesses)
         if not has_base or any(text.startswith("base_objects_accessed") for text in content.incomplete):
             views = [
                 access.thing
                 for access in content.accesses
-                if access.thing.key in self.found and access.thing.kind == "view"
+                if access.thing.key in self.helpers and access.thing.kind == "view"
             ]
             unclear_refs |= set(map(self._ref, views))
         for fill in step.fills:
@@ -274,7 +274,7 @@ class _Query:
     def _of_windows(self, step: HelperStep) -> Iterator[Mark]:
         """Which windows the query uses, and whether it is of the window's own session or request."""
         facts, filled = self.facts, {fill.ref for fill in step.fills if fill.adds}
-        for thing in self.found.values():
+        for thing in self.helpers.values():
             dataset = dataset_of(thing, self.datasets)
             ref = (*_identity(dataset), thing.key)
             for window in dataset.signs.windows if dataset.signs else ():

@@ -107,7 +107,7 @@ def _merged(key: str, group: Iterator[Message], job: ExportJob) -> Iterator[Mess
     if job.day or job.has_container_clones:
         yield from to_databases(profile, job)
     if job.day or job.has_container_ends:
-        yield from to_ends(profile, _had(profile), job)
+        yield from to_ends(profile, _names_of_object(profile), job)
     yield from _to_elements(profile)
     yield from _to_owners(profile)
 
@@ -138,7 +138,7 @@ def _to_names(profile: Profile) -> list[Message]:
     if by == "name":
         names, known_by = [canonical_name(name) for name in sorted(profile.names)[:1]], NameRank.BY_NAME
     elif profile.object_id is not None:
-        names, known_by = sorted({canonical_name(name) for name in _had(profile)}), NameRank.HAS_ID
+        names, known_by = sorted({canonical_name(name) for name in _names_of_object(profile)}), NameRank.HAS_ID
     else:
         return []
     last, messages = canonical_name(profile.called[2]), list[Message]()
@@ -152,7 +152,7 @@ def _to_names(profile: Profile) -> list[Message]:
     return messages
 
 
-def _had(profile: Profile) -> set[str]:
+def _names_of_object(profile: Profile) -> set[str]:
     """The names of an object. A name that was given but never seen counts only if there are others."""
     names = profile.names.keys() | profile.given
     return names if len(names) > 1 else set(profile.names)

@@ -158,7 +158,7 @@ def _of_domain(json_object: dict[str, Any]) -> Iterator[str]:
             thing = name.removesuffix("domain")
             yield from _name(_bare(members.get(f"{thing}name", members.get(thing))))
     if "users" in members and ("privileges" in members or "roles" in members):
-        for user in _each(_bare(members["users"])):
+        for user in _elements_of(_bare(members["users"])):
             yield from _name(user)
 
 
@@ -166,13 +166,13 @@ def _of_properties(properties: Any) -> Iterator[str]:
     """The new name of a user, and the names that are properties of one. ``properties``: in any of the forms of
     :mod:`exporter.input.properties`.
     """
-    for members in _each(properties):
+    for members in _elements_of(properties):
         for name, member in _members(members).items():
             if name == "objectName" or _is_login(name):
                 yield from _name(_bare(member))
 
 
-def _each(value: Any) -> list[Any]:
+def _elements_of(value: Any) -> list[Any]:
     """The elements of an array, also of one in a string; another value alone."""
     given = _opened(value) if isinstance(value, str) else value
     return list(given) if isinstance(given, Elements | list) and not isinstance(given, Members) else [given]

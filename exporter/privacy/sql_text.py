@@ -64,12 +64,12 @@ def _hide_inside(value: Value) -> bool:
     return is_hidden
 
 
-def _hide(members: Members, but: str) -> bool:
+def _hide(members: Members, skipped_name: str) -> bool:
     """Hide the values of members whose names say that they are SQL, or that are texts of JSON with such members."""
     is_hidden = False
     for number, (name, value) in enumerate(members):
         is_sql = holds_sql(name) is not None and value is not None
         is_around = isinstance(value, str) and value.lstrip().startswith(("{", "[", '"')) and _names_sql(value)
-        if name != but and (is_sql or is_around):
+        if name != skipped_name and (is_sql or is_around):
             members[number], is_hidden = Member(name, HIDDEN_SQL), True
     return is_hidden

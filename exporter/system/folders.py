@@ -180,7 +180,9 @@ def held(path: Path, shown: str) -> Iterator[None]:
     try:
         file = _taken(path, shown)
     except OSError as error:
-        raise UsageError(f"{shown}: cannot be written: {_why(path.parent, error)}; nothing was changed") from None
+        raise UsageError(
+            f"{shown}: cannot be written: {_reason_unwritable(path.parent, error)}; nothing was changed"
+        ) from None
     try:
         yield
     finally:
@@ -190,7 +192,7 @@ def held(path: Path, shown: str) -> Iterator[None]:
         os.close(file)
 
 
-def _why(folder: Path, error: OSError) -> str:
+def _reason_unwritable(folder: Path, error: OSError) -> str:
     """Why nothing can be written in a folder, found from the nearest parent folder that exists."""
     there = next(path for path in (folder, *folder.parents) if path.exists())
     if not there.is_dir():

@@ -121,7 +121,7 @@ def owners(profile: Profile) -> list[AccountDescription]:
     that a share is opened to), what its name says about that account.
     """
     if profile.key.startswith(_ACCOUNTS):
-        return [described for name in sorted(profile.names) if (described := _itself(name)) is not None]
+        return [described for name in sorted(profile.names) if (described := _qualified_account(name)) is not None]
     organization = organization_of(profile.account)
     if organization is None:
         return []
@@ -129,7 +129,7 @@ def owners(profile: Profile) -> list[AccountDescription]:
     return [AccountDescription(f"{organization}-{name}", organization) for name in names]
 
 
-def _itself(name: str) -> AccountDescription | None:
+def _qualified_account(name: str) -> AccountDescription | None:
     """What the name ``ORG.ACCOUNT`` says about an account. None for a name without a dot: it is a locator, which does
     not give the organization (Snowflake, "ALTER SHARE", ADD ACCOUNTS).
     """

@@ -238,7 +238,7 @@ def role_path(role_name: str | None, role: ObjectReference | None) -> str:
 
 def daily_read_nodes(iri: str, read: DailyRead) -> Iterator[Node]:
     """The node of a day, user, role and object; with nodes of parts where not all of its reads are alike."""
-    daily_read_parts = _apart(read.parts)
+    daily_read_parts = _distinct_parts(read.parts)
     if len(daily_read_parts) == 1:
         (part,) = daily_read_parts
         yield DAILY_READ.node(iri, _read_values(read, part, part))
@@ -251,7 +251,7 @@ def daily_read_nodes(iri: str, read: DailyRead) -> Iterator[Node]:
         yield DAILY_READ_PART.node(part_iri, _read_values(read, part, part))
 
 
-def _apart(parts: Iterable[DailyReadPart]) -> list[DailyReadPart]:
+def _distinct_parts(parts: Iterable[DailyReadPart]) -> list[DailyReadPart]:
     """The parts that differ; chains of an object with the same versions read are merged."""
     daily_read_parts: dict[tuple[str | None, tuple[str, ...], frozenset[str]], DailyReadPart] = {}
     for part in parts:

@@ -278,17 +278,17 @@ class _Places:
             self.needed.terms.add(link)
             self.needed.referring.add((node_class, BETWEEN_OBJECTS[link]))
             return self.at(REFERRING, node_class)
-        raise TooFarError(f"{self.doing} leads to {_a(node_class.name)}, {_BEYOND}")
+        raise TooFarError(f"{self.doing} leads to {_with_article(node_class.name)}, {_BEYOND}")
 
     def _beside(self, nodes: Nodes, node_class: NodeClass) -> Nodes:
         """Nodes of the same object as these, of another class."""
         return self.at(BEHIND if nodes.ring == REFERRING else nodes.ring, node_class)
 
     def _unknown(self, outside: Outside) -> TooFarError:
-        return TooFarError(f"{self.doing} goes on from {_a(outside.name)}, {_BEYOND}")
+        return TooFarError(f"{self.doing} goes on from {_with_article(outside.name)}, {_BEYOND}")
 
 
-def _a(name: str) -> str:
+def _with_article(name: str) -> str:
     """``ah:Query`` -> ``an ah:Query``."""
     return f"a{'n' * (name[0] in 'aeiou')} {name}"
 
@@ -351,7 +351,7 @@ class _Look:
         places: Places = {}
         for node_class in classes:
             if node_class not in OBJECT_OF:
-                raise TooFarError(f"{target} looks for {_a(node_class.name)}, {_BEYOND}")
+                raise TooFarError(f"{target} looks for {_with_article(node_class.name)}, {_BEYOND}")
             places[self._places.at(OWN, node_class)] = None
         return places
 
@@ -387,7 +387,7 @@ class _Look:
     def _check_known(values: Places, component: str) -> None:
         for value in values:
             if isinstance(value, Outside):
-                raise TooFarError(f"{component} of {_a(value.name)}, {_BEYOND}")
+                raise TooFarError(f"{component} of {_with_article(value.name)}, {_BEYOND}")
 
 
 @cache
