@@ -265,8 +265,8 @@ def with_found(query: str, find: Callable[[str], Found | None]) -> str:
         key = "\n".join(map(str.strip, part.splitlines()))
         if key not in known:
             known[key] = None if _MARK.search(part) else find(prefixes + part)
-        if found := known[key]:
-            query = f"{query[:end]}{_values(*found)}{query[begin + len(part) :]}"
+        if rows_of_part := known[key]:
+            query = f"{query[:end]}{_values(*rows_of_part)}{query[begin + len(part) :]}"
     return query
 
 
@@ -287,6 +287,6 @@ def _end_of_group(query: str, begin: int) -> int:
 
 def _values(variables: Sequence[str], rows: Iterable[Iterable[object | None]]) -> str:
     """A sub-SELECT with these rows. The select in it tells engines that guess sizes to begin here."""
-    found = " ".join(f"({' '.join('UNDEF' if term is None else str(term) for term in row)})" for row in rows)
+    values = " ".join(f"({' '.join('UNDEF' if term is None else str(term) for term in row)})" for row in rows)
     names = " ".join(variables)
-    return f"SELECT {names} WHERE {{ {_BEGIN_HERE} VALUES ({names}) {{ {found} }} }}\n"
+    return f"SELECT {names} WHERE {{ {_BEGIN_HERE} VALUES ({names}) {{ {values} }} }}\n"

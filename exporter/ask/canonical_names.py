@@ -77,7 +77,7 @@ class CanonicalNames:
         """
         key = named.account, match_name(named.name)
         if key not in self._built_under:
-            found = self._built_under[key] = set()
+            built = self._built_under[key] = set()
             holders = self.by_account(key[1]).get(key[0], [])
             again = self._names_of_builds(key, holders)
             for before, holder in zip([None, *holders], holders, strict=False):
@@ -85,18 +85,20 @@ class CanonicalNames:
                 is_first = names[0] == holder
                 begins = is_first and (len(names) > 1 or self._lookups.is_made(holder) or self._is_used(holder))
                 is_again = not is_first and names[names.index(holder) - 1].key in again
-                if begins or is_again or (before is not None and before in found and self.is_newer(before, holder)):
-                    found.add(holder)
+                if begins or is_again or (before is not None and before in built and self.is_newer(before, holder)):
+                    built.add(holder)
         return self._built_under[key]
 
     def _names_of_builds(self, name: tuple[str, str], holders: list[NameHolder]) -> set[tuple[str, str]]:
         """The names that nothing has now, and from which several objects took one that is in use: tables are built so,
         beside the former one. Where archives are rotated, a table has the name before.
         """
-        names = {one.iri: self._lookups.names_of(one.iri) for one in holders if holders[-1].until is None}
-        pairs = {(iri, one.key) for iri, own in names.items() for one, two in pairwise(own) if two.key == name}
+        names = {holder.iri: self._lookups.names_of(holder.iri) for holder in holders if holders[-1].until is None}
+        pairs = {
+            (iri, before.key) for iri, own in names.items() for before, after in pairwise(own) if after.key == name
+        }
         several = {key for key, number in Counter(key for _, key in pairs).items() if number > 1}
-        return {key for key in several if all(one.until for one in self.by_account(key[1]).get(key[0], ()))}
+        return {key for key in several if all(holder.until for holder in self.by_account(key[1]).get(key[0], ()))}
 
     def _is_set_aside(self, before: NameHolder, after: NameHolder) -> bool:
         """Whether an object was not used under its next name, which it lost; or got it by a SWAP with a table that was

@@ -225,12 +225,12 @@ class ContainerHistory:
         """The CLONEs that copied an object that has a name from the statement at ``place`` on, and has it, or what
         statements on its schema and database make of it, ``until`` a time: each with its place.
         """
-        for found, source, target in self.forward(name, place):
-            statement = self.statements[found]
+        for statement_place, source, target in self.forward(name, place):
+            statement = self.statements[statement_place]
             if until is not None and statement.time >= until:
                 return
             if statement.source:
-                yield CloneStep(statement, target, source), found
+                yield CloneStep(statement, target, source), statement_place
 
     def forward(self, name: str, place: int) -> Iterator[tuple[int, str, str]]:
         """The places of the statements by which an object got other names, or copies, that has a name from the
@@ -238,7 +238,7 @@ class ContainerHistory:
         """
         place -= 1
         while (place := self._next(name, place)) < len(self.statements):
-            found, statement, other = place, self.statements[place], ""
+            statement_place, statement, other = place, self.statements[place], ""
             if statement.source and (target := renamed(name, statement.source, statement.name)):
                 yield place, name, target
                 continue
@@ -250,26 +250,26 @@ class ContainerHistory:
             elif statement.operation == SWAP or renamed(name, statement.name, statement.other):
                 other = statement.counterpart(name)
             if other:
-                yield found, name, other
+                yield statement_place, name, other
                 name = other
 
     def _last(self, name: str, before: int) -> int:
         """The place of the last statement on what a name is in, before a place; -1 if there is none. A CLONE of it
         does nothing to it.
         """
-        found = -1
+        last = -1
         for text in containers_of(name):
             places = self._of_name.get(text, [])
             number = bisect_left(places, before) - 1
             while number >= 0 and not self._is_on(places[number], text):
                 number -= 1
-            found = max(found, places[number] if number >= 0 else -1)
-        return found
+            last = max(last, places[number] if number >= 0 else -1)
+        return last
 
     def _next(self, name: str, after: int) -> int:
         """The place of the next statement that a name is in, after a place; their number if there is none."""
-        every = (self._of_name.get(text, []) for text in containers_of(name))
-        later = (places[number] for places in every if (number := bisect_right(places, after)) < len(places))
+        place_lists = (self._of_name.get(text, []) for text in containers_of(name))
+        later = (places[number] for places in place_lists if (number := bisect_right(places, after)) < len(places))
         return min(later, default=len(self.statements))
 
     def _is_on(self, place: int, text: str) -> bool:
@@ -299,7 +299,7 @@ def container_histories(graph: Lookups) -> dict[str, ContainerHistory]:
     if not _has_containers(graph):
         return {}
     clones = {row["change"]: row for row in clone_rows(graph)}
-    found: dict[tuple[str, frozenset[str]], ContainerStatement] = {}
+    changes: dict[tuple[str, frozenset[str]], ContainerStatement] = {}
     for row in graph.select(_CHANGES):
         other = row["swapped"] or row["new"]
         operation = SWAP if row["swapped"] else RENAME if row["new"] else row["operation"]
@@ -307,10 +307,16 @@ def container_histories(graph: Lookups) -> dict[str, ContainerHistory]:
         statement = _statement(row, operation, row["name"], other, source)
         # A SWAP has a change for each side.
         key = f"{statement.account}/{row['query_id']}", frozenset((operation, row["name"], other))
-        found[key] = min(statement, found.get(key, statement))
-    every = [*found.values(), *(_statement(row, BEGINS, row["target"], "", row["source"]) for row in clones.values())]
-    accounts = sorted({statement.account for statement in every})
-    return {account: ContainerHistory(one for one in every if one.account == account) for account in accounts}
+        changes[key] = min(statement, changes.get(key, statement))
+    statements = [
+        *changes.values(),
+        *(_statement(row, BEGINS, row["target"], "", row["source"]) for row in clones.values()),
+    ]
+    accounts = sorted({statement.account for statement in statements})
+    return {
+        account: ContainerHistory(statement for statement in statements if statement.account == account)
+        for account in accounts
+    }
 
 
 def _statement(row: Solution, operation: str, name: str, other: str, source: str) -> ContainerStatement:

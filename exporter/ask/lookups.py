@@ -157,16 +157,18 @@ class Lookups(Triples):
         name without quotes means those of all users of that name, in any letter case.
         """
         stages = () if name.startswith('"') else self._stages_of_users.get(match_name(name), ())
-        others = [holder for stage in stages for holder in self.names_of(stage) if holder.key[1] != match_name(name)]
-        return [*self.holders(name), *sorted(others, key=lambda holder: holder.order)]
+        stage_holders = [
+            holder for stage in stages for holder in self.names_of(stage) if holder.key[1] != match_name(name)
+        ]
+        return [*self.holders(name), *sorted(stage_holders, key=lambda holder: holder.order)]
 
     @cached_property
     def _stages_of_users(self) -> dict[str, list[str]]:
         """The stages of users by their users' names, as names of users are compared."""
-        found = defaultdict[str, list[str]](list)
+        stages = defaultdict[str, list[str]](list)
         for stage in self.of_class("ah:UserStage"):
-            found[match_name(unquoted(self.label(stage)))].append(stage)
-        return found
+            stages[match_name(unquoted(self.label(stage)))].append(stage)
+        return stages
 
     def names_of(self, iri: str) -> list[NameHolder]:
         """All names that an object had, ordered by when it got them."""
@@ -176,7 +178,11 @@ class Lookups(Triples):
 
     def name_at(self, thing: str, time: str) -> str:
         """What an object was called at a time of the graph; what has no name then, by its present or last one."""
-        then = (one.name for one in reversed(self.names_of(thing)) if time and one.holds(datetime.fromisoformat(time)))
+        then = (
+            holder.name
+            for holder in reversed(self.names_of(thing))
+            if time and holder.holds(datetime.fromisoformat(time))
+        )
         return next(then, None) or self.label(thing)
 
     def was_dropped(self, thing: str, at: datetime) -> bool:
@@ -198,7 +204,9 @@ class Lookups(Triples):
         ``operation``: CREATE gives those of CREATEs, also of the first one, and of one IF NOT EXISTS.
         """
         changes = (
-            one for one in self.subjects("ah:changedObject", thing) if self.text(one, "ah:operation") == operation
+            change
+            for change in self.subjects("ah:changedObject", thing)
+            if self.text(change, "ah:operation") == operation
         )
         starts = (in_utc(start) for change in changes for start in self.objects(change, "prov:startedAtTime"))
         return sorted(start for start in starts if by is None or start <= by)
@@ -217,7 +225,7 @@ class Lookups(Triples):
         if names and names[0].ident:
             is_known = {holder.iri for holder in holders} == {thing} and holders[-1].until is None
             return name if is_known else f"{name} (object_id={names[0].ident})"
-        later = (one for one in holders if one.iri != thing and datetime.fromisoformat(one.since) > time)
+        later = (holder for holder in holders if holder.iri != thing and datetime.fromisoformat(holder.since) > time)
         other = next(later, None) if thing or not then else None
         return f"{name} (which is the name of another object since {other.since})" if other else name
 
@@ -239,18 +247,25 @@ class Lookups(Triples):
             if until - MOMENT <= in_utc(time) <= until
             for query in self.objects(version, "prov:wasInvalidatedBy")
         ]
-        names = {one.key for one in self.names_of(thing)}
+        names = {holder.key for holder in self.names_of(thing)}
         made = {
-            one for query in ended for change in self.objects(query, "ah:hasChange") for one in self.made_by(change)
+            holder
+            for query in ended
+            for change in self.objects(query, "ah:hasChange")
+            for holder in self.made_by(change)
         }
-        return [one for one in sorted(made, key=lambda one: one.order) if one.iri != thing and one.key in names]
+        return [
+            holder
+            for holder in sorted(made, key=lambda holder: holder.order)
+            if holder.iri != thing and holder.key in names
+        ]
 
     def made_by(self, change: str) -> Iterator[NameHolder]:
         """What a change made, under the name that it got then."""
         if self.text(change, "ah:operation") in CREATES:
             since = self.text(change, "prov:startedAtTime")
             made = self.objects(change, "ah:changedObject")
-            yield from (one for thing in made for one in self.names_of(thing) if one.since == since)
+            yield from (holder for thing in made for holder in self.names_of(thing) if holder.since == since)
 
     def has_mixed_ids(self) -> bool:
         """Whether rows name an object with an id and without."""
@@ -295,16 +310,16 @@ class Lookups(Triples):
         """
         if stage.domain != TABLE_STAGE or stage.ident is None:
             return None
-        same_id = (one for one in self.of_id(stage.ident) if one.since and one.account == stage.account)
-        return next((one for one in same_id if one.domain.lower().endswith("table")), None)
+        same_id = (holder for holder in self.of_id(stage.ident) if holder.since and holder.account == stage.account)
+        return next((holder for holder in same_id if holder.domain.lower().endswith("table")), None)
 
     def stages_of_table(self, table: str) -> list[str]:
         """The own stage (``@%T``) of a table; none of anything else, and where no row gives it."""
         ident, names = self.text(table, "ah:objectId"), self.names_of(table)
         if not ident or not names or not names[-1].domain.lower().endswith("table"):
             return []
-        every = (one for one in self.of_id(ident) if one.domain == TABLE_STAGE)
-        return [one.iri for one in every if one.account == names[-1].account]
+        stages = (holder for holder in self.of_id(ident) if holder.domain == TABLE_STAGE)
+        return [holder.iri for holder in stages if holder.account == names[-1].account]
 
     def lost_with_table(self, stage: NameHolder) -> str | None:
         """When the stage of a table lost a name with its table, if its own rows say later, or never, that it did."""
@@ -312,7 +327,9 @@ class Lookups(Triples):
         if table is None or (stage.until is None and table.until is None and table.key == stage.key):
             return None
         names = self.names_of(table.iri)
-        ends = [one.since for one in names if one.key != stage.key] + [one.until for one in names[-1:] if one.until]
+        ends = [holder.since for holder in names if holder.key != stage.key] + [
+            holder.until for holder in names[-1:] if holder.until
+        ]
         later = (end for end in ends if in_utc(end) > in_utc(stage.since))
         end = min(later, key=in_utc, default=None)
         return None if end and stage.until and in_utc(end) >= in_utc(stage.until) else end

@@ -47,7 +47,9 @@ def nearest(name: str, names: Iterable[str]) -> list[str]:
     if same_last_part and similar and similar[0] in same_last_part:
         same_last_part, similar = similar, same_last_part
     same = [key] if key in by_key else []
-    return [text for one in dict.fromkeys([*same, *same_last_part, *similar]) for text in by_key[one]][:NEAREST]
+    return [text for candidate in dict.fromkeys([*same, *same_last_part, *similar]) for text in by_key[candidate]][
+        :NEAREST
+    ]
 
 
 def _without_quotes(name: str) -> str:
@@ -121,9 +123,9 @@ def look_up(graph: Lookups, parameters: Sequence[Parameter], params: ParameterVa
         for value in given.get(kind, ()):
             if not _has(graph, kind, value):
                 texts = graph.every(term)
-                others = _other_names_of_agent(graph, value) if kind == "agent" else []
-                ask = f"{value} is another name of {', '.join(others)}, and no query has an agent of that name."
-                resolved.notes.append(ask if others else _none(kind, value, texts))
+                names = _other_names_of_agent(graph, value) if kind == "agent" else []
+                ask = f"{value} is another name of {', '.join(names)}, and no query has an agent of that name."
+                resolved.notes.append(ask if names else _none(kind, value, texts))
                 if kind == "user" and any(map(PSEUDONYM.fullmatch, texts)):
                     resolved.notes.append(_PSEUDONYMS)
     return resolved
@@ -150,8 +152,14 @@ def _has(graph: Lookups, kind: str, value: str) -> bool:
 
 def _other_names_of_agent(graph: Lookups, name: str) -> list[str]:
     """The names in the rows of queries that an agent has which DDL gives this one."""
-    things = {one.iri for one in graph.holders(name) if one.ident and any(graph.with_text("ah:agentId", one.ident))}
-    return sorted({one.name for thing in things for one in graph.names_of(thing) if _has(graph, "agent", one.name)})
+    things = {
+        holder.iri
+        for holder in graph.holders(name)
+        if holder.ident and any(graph.with_text("ah:agentId", holder.ident))
+    }
+    return sorted(
+        {holder.name for thing in things for holder in graph.names_of(thing) if _has(graph, "agent", holder.name)}
+    )
 
 
 def _none(word: str, value: str, candidates: Iterable[str]) -> str:
@@ -186,7 +194,7 @@ def _look_up_objects(
     for name, meant in by_name.items():
         named = [holder for holder in meant if holder.since]  # no location
         resolved.notes += _renamed(graph, name, named, resolved.params, domain) if named else ()
-    given["object"][:] = list(dict.fromkeys(each for name, meant in by_name.items() for each in _exactly(name, meant)))
+    given["object"][:] = list(dict.fromkeys(text for name, meant in by_name.items() for text in _exactly(name, meant)))
     holders = [holder for name_holders in by_name.values() for holder in name_holders]
     locations = [holder for holder in holders if not holder.since]
     if len(locations) == len(by_name) == 1:
@@ -271,8 +279,8 @@ def _choose(domain: Parameter, by_name: dict[str, list[NameHolder]], resolved: R
     for name, holders in by_name.items():
         if len(kinds[name]) < 2:
             continue
-        others = set().union(*(kinds[other] for other in kinds if other != name))
-        if domain.default in kinds[name] and others <= {domain.default} and domain.default != "Table":
+        other_kinds = set().union(*(kinds[other] for other in kinds if other != name))
+        if domain.default in kinds[name] and other_kinds <= {domain.default} and domain.default != "Table":
             resolved.params[domain.name] = [str(domain.default)]
             resolved.notes.append(
                 f"{name}: the {domain.default} is used. Choose another with --param domain=KIND:{_listed(holders)}"
@@ -288,9 +296,11 @@ def _leave_out_stages_of_tables(
     domain: Parameter, by_name: dict[str, list[NameHolder]], resolved: ResolvedParameters
 ) -> None:
     """A name, or an id, is that of a table, and not of its own stage (``@%T``), which always has the same one."""
-    others = {name: [holder for holder in holders if holder.domain != TABLE_STAGE] for name, holders in by_name.items()}
+    without_stages = {
+        name: [holder for holder in holders if holder.domain != TABLE_STAGE] for name, holders in by_name.items()
+    }
     clear = {
-        name: holders for name, holders in others.items()
+        name: holders for name, holders in without_stages.items()
         if holders != by_name[name] and {_kind_of_name(holder) for holder in holders} - {None} == {"Table"}
     }  # fmt: skip
     by_name.update(clear)
@@ -329,7 +339,7 @@ def by_id(graph: Lookups, ident: str, kind: str, domain: Parameter | None) -> st
     """How to ask a question for an object by its id: ``object_id=5 domain=Stage``; without the kind where the id means
     it. ``domain``: the parameter for the kind, if the question has one.
     """
-    kinds = {kind, "Table", *(one.domain for one in graph.of_id(ident))}
+    kinds = {kind, "Table", *(holder.domain for holder in graph.of_id(ident))}
     is_clear = domain is None or len({*kinds, domain.default or "Table"}) == 1
     return f"object_id={ident}" if is_clear else f"object_id={ident} domain={kind}"
 
@@ -364,7 +374,7 @@ def _dropped(
     for account in sorted({holder.account for holder in holders}):
         of_account = [holder for holder in holders if holder.account == account]
         last, names = of_account[-1], graph.names_of(of_account[-1].iri)
-        earlier = (one.name for one in names[:-1] if one.key != last.key)
+        earlier = (holder.name for holder in names[:-1] if holder.key != last.key)
         former = dict.fromkeys(earlier)
         is_dropped = last.until is not None and names[-1] == last  # its last name, and no other object took it
         if is_dropped and former and not any(_has_at_last(holder, params) for holder in of_account):

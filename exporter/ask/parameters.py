@@ -53,8 +53,8 @@ def error_message(error: SyntaxError) -> str:
     expected = [item.strip() for item in _ITEM.findall(match["what"])]
     words = [item for item in expected if _is_words(item)]
     signs = [item for item in expected if item and not item.startswith("[")]
-    what = ". ".join(words) or (f"expected one of {', '.join(signs[:_MOST])}" if signs else "")
-    return f"{match['where']}: {what}" if what else match["where"]
+    text = ". ".join(words) or (f"expected one of {', '.join(signs[:_MOST])}" if signs else "")
+    return f"{match['where']}: {text}" if text else match["where"]
 
 
 LONGEST: Final = 1 << 20
@@ -235,9 +235,9 @@ def check(question: str, parameters: Sequence[Parameter], params: ParameterValue
         if not values_of(params, name):
             refuse_empty(name, [])
     for parameter in parameters:
-        others = [other.name for other in parameters if other.instead == parameter.name]
-        if parameter.required and not {parameter.name, *others} & params.keys():
-            needed = " or ".join(f"--param {name}=VALUE" for name in (parameter.name, *others))
+        alternatives = [other.name for other in parameters if other.instead == parameter.name]
+        if parameter.required and not {parameter.name, *alternatives} & params.keys():
+            needed = " or ".join(f"--param {name}=VALUE" for name in (parameter.name, *alternatives))
             raise UsageError(f"{question} needs {needed}. {_listed(parameters)}")
     _check_order({parameter.name for parameter in parameters if parameter.kind == "time"}, params)
 

@@ -177,8 +177,8 @@ def ask(  # noqa: PLR0913 - a question, and how it is asked
     meant = set(things) or resolved.things
     seen = as_printed(answer) if of_page and is_shipped(question) else answer
     # Of the objects of all accounts that have an id, the answer is about these.
-    found = [note for note in resolved.notes if not things or IN_EACH_ACCOUNT not in note]
-    reasons = explain(Asked(graph, question, resolved.params, seen, meant, ask_again), found)
+    notes = [note for note in resolved.notes if not things or IN_EACH_ACCOUNT not in note]
+    reasons = explain(Asked(graph, question, resolved.params, seen, meant, ask_again), notes)
     return replace(answer, notes=[*reasons, *answer.notes])
 
 

@@ -188,8 +188,8 @@ def opened_store(graph: Path, say: Callable[[str], None]) -> Iterator[Path]:
     lock = locked(folder)
     if lock is None:
         link = _link(folder)
-        why = f"{link} is a link, which is not followed" if link else f"{folder} cannot be written"
-        say(f"{why}, so the store is made in a temporary folder, again at each start.")
+        reason = f"{link} is a link, which is not followed" if link else f"{folder} cannot be written"
+        say(f"{reason}, so the store is made in a temporary folder, again at each start.")
         with TemporaryDirectory(prefix="exporter-store-") as temporary:
             temporary_store = Path(temporary, "store")
             _made(graph, temporary_store)

@@ -188,5 +188,5 @@ class _Paths:
             if queries:
                 ident = next(self._graph.objects(min(queries), "ah:queryId"), "")
                 single, several = f"query {ident}", f"{len(queries):,} queries (the first is {ident})"
-                why = reason.format(single if len(queries) == 1 else several)
-                yield f"stop_at: {why}; what {'it' if len(queries) == 1 else 'they'} copied is followed."
+                sentence = reason.format(single if len(queries) == 1 else several)
+                yield f"stop_at: {sentence}; what {'it' if len(queries) == 1 else 'they'} copied is followed."

@@ -38,13 +38,13 @@ class Triples:
             self._found[look_up, node] = look_up(self, node)
         return cast("Looked", self._found[look_up, node])
 
-    def at_most(self, each: Iterable[Looked], most: int) -> Iterator[Looked]:
+    def at_most(self, values: Iterable[Looked], most: int) -> Iterator[Looked]:
         """The first ones, at most that many. :func:`exporter.ask.notes.index.explain` says if there were more."""
-        for number, one in enumerate(each):
+        for number, value in enumerate(values):
             if number == most:
                 self.has_more = True
                 return
-            yield one
+            yield value
 
     # --- by index -----------------------------------------------------------------------------------------------------
 
@@ -128,12 +128,12 @@ class Triples:
         """Policy -> what sets it on tags, or unsets it there, each with the tag: the other way would lead through all
         that has the policy.
         """
-        found: dict[str, set[tuple[str, str]]] = {}
+        settings: dict[str, set[tuple[str, str]]] = {}
         for tag in self.with_text("ah:domain", "Tag"):
             for setting in self.subjects("ah:settingOn", tag):
                 for policy in self.objects(setting, "ah:elementObject"):
-                    found.setdefault(policy, set()).add((tag, setting))
-        return found
+                    settings.setdefault(policy, set()).add((tag, setting))
+        return settings
 
     # --- queries ------------------------------------------------------------------------------------------------------
 

@@ -63,11 +63,11 @@ class Renaming(NamedTuple):
 
 def renamings(graph: Lookups) -> Iterator[Renaming]:
     """All renames and swaps without an id, in order."""
-    every = {change for term in ("ah:newName", "ah:swappedWithName") for change in graph.having(term)}
+    changes = {change for term in ("ah:newName", "ah:swappedWithName") for change in graph.having(term)}
     # Looked up first: of objects with ids there can be many, in nightly rebuilds by a RENAME or SWAP.
     nameless = [
         change
-        for change in every
+        for change in changes
         for thing in graph.objects(change, "ah:changedObject")
         if not any(graph.objects(thing, "ah:objectId"))
     ]
@@ -84,10 +84,10 @@ def renamed_forms(graph: Lookups, thing: str, renamings: Sequence[Renaming]) -> 
     one.
     """
     keys = {holder.key for holder in graph.names_of(thing)}
-    every = (holder for account, name in linked_names(keys, renamings) - keys for holder in graph.holders(name)
+    holders = (holder for account, name in linked_names(keys, renamings) - keys for holder in graph.holders(name)
              if holder.account == account)  # fmt: skip
     kind = graph.text(thing, "ah:domain")
-    return {holder.iri for holder in every if not holder.ident and holder.domain == kind}
+    return {holder.iri for holder in holders if not holder.ident and holder.domain == kind}
 
 
 def linked_names(starts: Iterable[Key], renamings: Sequence[Renaming]) -> set[Key]:
@@ -96,4 +96,4 @@ def linked_names(starts: Iterable[Key], renamings: Sequence[Renaming]) -> set[Ke
     for renaming in renamings:
         for end in renaming.ends:
             by_name.setdefault(end, []).append(renaming)
-    return set(reachable(starts, lambda name: (end for one in by_name.get(name, ()) for end in one.ends)))
+    return set(reachable(starts, lambda name: (end for linked in by_name.get(name, ()) for end in linked.ends)))

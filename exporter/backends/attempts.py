@@ -153,7 +153,7 @@ class Attempts:
     ) -> None:
         self._fit, self._sender, self._ledger, self._pace = fit, sender, ledger, pace
         self._patience, self._on_silent = patience, on_silent
-        self._taken, self._is_silent, self._told = 0, False, -_GAP
+        self._taken, self._is_silent, self._silence_said_at = 0, False, -_GAP
         self.taken_late: list[str] = []
 
     def deliver(self, item: Item, line: bytes, event: Json) -> AttemptResult:
@@ -201,8 +201,8 @@ class Attempts:
                 self._taken += 1
                 self._pace.ease()
             was_silent, self._is_silent = self._is_silent, answer.kind is AnswerKind.SILENT
-            if self._is_silent and not was_silent and time.monotonic() - self._told > _GAP:
-                self._told = time.monotonic()
+            if self._is_silent and not was_silent and time.monotonic() - self._silence_said_at > _GAP:
+                self._silence_said_at = time.monotonic()
                 self._on_silent(answer.text)
             wait = retries.wait(answer)
             if wait is None or (answer.wait or 0) > LONGEST_WAIT_ASKED:

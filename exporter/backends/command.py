@@ -57,12 +57,12 @@ class PushProgress:
     ``every`` seconds. ``warn``: receives a recommendation of ``--runs latest``, if ``advises``.
     """
 
-    def __init__(self, warn: Warn, *, shows: bool, advises: bool, every: float = MINUTE) -> None:
+    def __init__(self, warn: Warn, *, shows: bool, advises: bool, interval: float = MINUTE) -> None:
         is_open = shows and sys.stderr is not None  # None where it was closed before the start
         self._stream: TextIO = bare(sys.stderr) if is_open else io.StringIO()
         self._warn, self._shows, self._advises = warn, shows, advises
         self._begun, self._shown = time.monotonic(), 0.0
-        self._every, self._written = every, self._begun
+        self._interval, self._written = interval, self._begun
 
     def show(self, counts: PushCounts, index: Index) -> None:
         """Shows the events so far, their rate and the time left; warns once, on any output, if it will take hours."""
@@ -87,7 +87,7 @@ class PushProgress:
         if self._stream.isatty():
             self._stream.write(f"\r\x1b[K{text}")
             self._stream.flush()
-        elif self._shows and now - self._written >= self._every:
+        elif self._shows and now - self._written >= self._interval:
             self._written = now
             say(text)
 
@@ -252,11 +252,11 @@ class _Push:
         name = self._backend.name
         if self._is_silent:
             raise UnreachableError(f"{name} does not answer, so nothing was sent and nothing was read back")
-        why = f"its profile is {self._profile}" if self._profile else "it does not answer as Marquez does"
+        reason = f"its profile is {self._profile}" if self._profile else "it does not answer as Marquez does"
         if verification:
-            why = f"its address does not end with {verification.beside}, so where its API is is not known"
+            reason = f"its address does not end with {verification.beside}, so where its API is is not known"
         raise UsageError(
-            f"--verify reads back from Marquez, OpenMetadata and DataHub alone, and not from {name}: {why}. "
+            f"--verify reads back from Marquez, OpenMetadata and DataHub alone, and not from {name}: {reason}. "
             "Nothing was sent. Push without --verify (docs/openlineage.md says what cannot be read back)"
         )
 
@@ -318,9 +318,9 @@ class _Push:
                 self._problem = self._sender.close()
             finally:
                 ledger.close(self.summary())
-        name, why = self._backend.name, self._why()
-        if why and not interrupted:
-            self._warn(f"{name} did not accept all events: {why}; {self.counts.left:,} are left for the next push")
+        name, reason = self._backend.name, self._why()
+        if reason and not interrupted:
+            self._warn(f"{name} did not accept all events: {reason}; {self.counts.left:,} are left for the next push")
         if self._problem:
             self._warn(f"{name}: {self._problem}")
         if self._delivery.resent:
@@ -335,9 +335,9 @@ class _Push:
             )
         return interrupted
 
-    def _say_silent(self, why: str) -> None:
+    def _say_silent(self, reason: str) -> None:
         retrying = f"; trying again for {duration(self._patience)} (--patience)" if self._patience else ""
-        self._warn(f"{self._backend.name} does not answer ({why}){retrying}")
+        self._warn(f"{self._backend.name} does not answer ({reason}){retrying}")
 
     def _why(self) -> str | None:
         """Why the push ended before all events were sent."""
@@ -406,15 +406,15 @@ def _logs_as_messages(secrets: Secrets, warn: Warn) -> Iterator[None]:
     """Gives ``warn`` what libraries log, such as the client's transports, as any foreign text. Where nobody has set up
     logging, Python would print it as it is. What is logged again and again, with other numbers at most, is shown once.
     """
-    told: set[str] = set()
+    shown_kinds: set[str] = set()
 
     class _Messages(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             error = record.exc_info and record.exc_info[1]
             text = f"{record.getMessage()} {error}" if error else record.getMessage()
             kind = _NUMBERS.sub("", text)
-            if kind not in told and len(told) < _MOST_LOGS:
-                told.add(kind)
+            if kind not in shown_kinds and len(shown_kinds) < _MOST_LOGS:
+                shown_kinds.add(kind)
                 warn(f"{record.name}: {secrets.shown(text)}")
 
     former, logging.lastResort = logging.lastResort, _Messages(logging.WARNING)

@@ -90,7 +90,9 @@ def node_of(event: Json) -> OrderNode:
         return OrderNode(frozenset(), frozenset([("dataset", *thing_of(event.get("dataset") or event["job"]))]))
     parent = facet(event["run"], "parent")
     runs = [event, *(relative for relative in (parent, parent.get("root")) if relative)]
-    (run, job), *relatives = [(("run", one["run"]["runId"]), ("job", *thing_of(one["job"]))) for one in runs]
+    (run, job), *relatives = [
+        (("run", document["run"]["runId"]), ("job", *thing_of(document["job"]))) for document in runs
+    ]
     reads, writes = (
         [("dataset", *thing_of(dataset)) for dataset in event.get(side) or ()] for side in ("inputs", "outputs")
     )
@@ -263,8 +265,8 @@ class Delivery:
         if self._suspects and (is_silent or len(self._suspects) >= MOST_SUSPECTS or is_long):
             self._stop(self._suspects[-1].answer.text)
 
-    def _stop(self, why: str) -> None:
-        self.why = self.why or why
+    def _stop(self, reason: str) -> None:
+        self.why = self.why or reason
         self._pace.stop()
 
     def _set_aside(self, failed: _Failure) -> None:

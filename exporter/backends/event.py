@@ -100,7 +100,7 @@ def _with_columns(output: Json, columns: Collection[str]) -> Json:
     for name in ("columnLineage", REPEATED_LINEAGE):
         if "fields" in facets.get(name, {}):
             fields = facets[name]["fields"].items()
-            facets[name] = {**facets[name], "fields": {column: of for column, of in fields if column in columns}}
+            facets[name] = {**facets[name], "fields": {column: field for column, field in fields if column in columns}}
     return {**output, "facets": facets}
 
 
@@ -133,10 +133,10 @@ def _of_sources(lineage: Json, key: str, sources: set[DatasetOrJob]) -> Json:
     """A facet of sources by column, with the sources in these datasets only."""
 
     def own(references: list[Json]) -> list[Json]:
-        return [one for one in references if (one.get("namespace"), one.get("name")) in sources]
+        return [reference for reference in references if (reference.get("namespace"), reference.get("name")) in sources]
 
     narrowed = lineage | {name: own(lineage[name]) for name in ("inputs", "dataset") if name in lineage}
-    fields = {column: {**of, key: own(of[key])} for column, of in (lineage.get("fields") or {}).items()}
+    fields = {column: {**field, key: own(field[key])} for column, field in (lineage.get("fields") or {}).items()}
     if "fields" in lineage:
-        narrowed["fields"] = {column: of for column, of in fields.items() if of[key]}
+        narrowed["fields"] = {column: field for column, field in fields.items() if field[key]}
     return narrowed

@@ -82,7 +82,7 @@ class Fit:
         text = line if adapted is event else text_of(adapted)
         if reasons := problems(adapted, line if rules.unique_keys else text, rules):
             return Fitted((), refused="; ".join(reasons))
-        lost = [f"the dataset {thing.name}: {why}" for thing, why in unfit.items()]
+        lost = [f"the dataset {thing.name}: {reason}" for thing, reason in unfit.items()]
         lost += self._spelling.unfit_columns(event)
         parts = [text]
         if adapted is not event or item.runs is not None or self._add_facets or self._is_too_large(event, line):
@@ -189,8 +189,8 @@ def _without_facet(event: Json, name: str) -> Json:
 
     def clean(thing: Json) -> Json:
         facets = {holder: dict(thing[holder]) for holder in _HOLDERS if thing.get(holder)}
-        for one in facets.values():
-            one.pop(name, None)
+        for facets_by_name in facets.values():
+            facets_by_name.pop(name, None)
         return {**thing, **facets}
 
     things: Json = {key: clean(event[key]) for key in ("run", "job", "dataset") if key in event}

@@ -158,8 +158,8 @@ class HttpSender:
         if 200 <= status < 300:
             related, outcome = _in_body(text)
             if related < 400:
-                told = f"{status} {self.secrets.shown(text)}"
-                return BackendAnswer(outcome, told) if outcome else TAKEN
+                shown_text = f"{status} {self.secrets.shown(text)}"
+                return BackendAnswer(outcome, shown_text) if outcome else TAKEN
             status = related
         return self._of_status(response, status, text)
 
@@ -316,8 +316,8 @@ def _in_body(text: str) -> tuple[int, AnswerKind | None]:
     200; 200 where there is none; docs/backends/egeria.md), and of OpenMetadata whether the event made no edge, or not
     all, as it does not know some dataset; None where it says no such thing (docs/backends/openmetadata.md).
     """
-    told = _STATUS.match(text)  # also where the rest of a long list of datasets is missing
-    outcome = _OUTCOMES.get(told[1].lower()) if told else None
+    match = _STATUS.match(text)  # also where the rest of a long list of datasets is missing
+    outcome = _OUTCOMES.get(match[1].lower()) if match else None
     if '"relatedHTTPCode"' in text or '"status"' in text:
         with contextlib.suppress(ValueError, RecursionError):
             body = json.loads(text)

@@ -230,14 +230,14 @@ class Index(AbstractContextManager["Index"]):
                     continue
                 try:
                     event = json.loads(line)
-                    why = leaves_out(event)
-                    entry = _entry(event) if why is None else {}
+                    reason = leaves_out(event)
+                    entry = _entry(event) if reason is None else {}
                 except (ValueError, KeyError, TypeError, AttributeError):
                     raise UsageError(f"{path}, line {count}: is not an OpenLineage event; {_GIVE}") from None
-                if why is None:
+                if reason is None:
                     yield {**entry, "file": number, "at": at, "size": len(line)}
                 else:
-                    self.left_out[why] += 1
+                    self.left_out[reason] += 1
 
     def _set_generations(self) -> None:
         """Sets the generation of each run, from the top; and from the bottom, the latest time at which it began: its

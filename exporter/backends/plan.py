@@ -24,10 +24,10 @@ _MOST_UNFIT: Final = 10_000
 
 def duration(seconds: float) -> str:
     """``3 h 20 min``, ``12 min``, ``40 s``."""
-    minutes, rest = divmod(int(seconds), 60)
+    minutes, seconds_left = divmod(int(seconds), 60)
     if minutes >= 60:
         return f"{minutes // 60:,} h {minutes % 60} min"
-    return f"{minutes} min" if minutes else f"{rest} s"
+    return f"{minutes} min" if minutes else f"{seconds_left} s"
 
 
 def say(text: str) -> None:
@@ -74,11 +74,11 @@ class Plan:
             for kind, count in index.left_out.items():
                 warn(f"{self._name}: {count:,} {kind} are not sent (profile {self.rules.name})")
             if self._unfit:
-                thing, why = next(iter(self._unfit.items()))
+                thing, reason = next(iter(self._unfit.items()))
                 datasets = "1 dataset" if len(self._unfit) == 1 else f"{len(self._unfit):,} datasets"
                 warn(
                     f"{self._name}: {datasets} left out of the events (profile {self.rules.name}), such as "
-                    f"{thing.name}: {why}. see reduced.ndjson in DIR/push for the events"
+                    f"{thing.name}: {reason}. see reduced.ndjson in DIR/push for the events"
                 )
             if self._choices.runs == "latest":
                 self.runs_left_out = index.choose_latest()
@@ -103,9 +103,9 @@ class Plan:
         """Why an event is not sent, None if it is; notes datasets of events to be sent that have unusable names."""
         if "run" in event and self._is_filtered(event["job"]["name"]):
             return "events of jobs that the client's filters leave out"
-        why = leaves_out(event, self.rules)
-        if why is not None:
-            return why
+        reason = leaves_out(event, self.rules)
+        if reason is not None:
+            return reason
         unfit = self.spelling.unfit(event)
         if len(self._unfit) < _MOST_UNFIT:
             self._unfit |= unfit

@@ -110,7 +110,7 @@ class Spelling:
                 reasons[thing] = unfit(thing.namespace, self._name(*thing))
             else:
                 reasons[thing] = None if self._holds(thing.namespace + thing.name) else _BREAKS
-        return {thing: why for thing, why in reasons.items() if why}
+        return {thing: reason for thing, reason in reasons.items() if reason}
 
     def unfit_columns(self, event: Json) -> Iterator[str]:
         """The columns in the event's datasets that the backend cannot hold, each with the reason."""
@@ -165,7 +165,11 @@ class Spelling:
         return spelled
 
     def _references(self, references: list[Json]) -> list[Json]:
-        return [one for one in map(self._reference, references) if self._holds(f"{one.get('name')}{one.get('field')}")]
+        return [
+            reference
+            for reference in map(self._reference, references)
+            if self._holds(f"{reference.get('name')}{reference.get('field')}")
+        ]
 
     # --- parts of an event that have names ------------------------------------------------------------------------
 

@@ -169,9 +169,9 @@ class Verified:
     stopped: str | None = None
 
     def add(self, finding: Expectation) -> None:
-        for why, counts in ((finding.known, self.known), (finding.unchecked, self.not_checked)):
-            if why:
-                counts[why] = counts.get(why, 0) + 1
+        for reason, counts in ((finding.known, self.known), (finding.unchecked, self.not_checked)):
+            if reason:
+                counts[reason] = counts.get(reason, 0) + 1
                 return
         self.looked_at[finding.kind] += 1
         (self.missing if finding.why else self.found)[finding.kind] += 1
@@ -190,8 +190,8 @@ class Verified:
             of_all = f"   of {self.sent[kind]:,}" if self.sent.get(kind, 0) > self.looked_at[kind] else ""
             yield f"  {kind:<14}" + "".join(f"{count:>12,}" for count in counts) + of_all
         for word, reasons in (("known", self.known), ("not checked", self.not_checked)):
-            for why, count in sorted(reasons.items()):
-                yield f"  {count:,} {word}: {why}"
+            for reason, count in sorted(reasons.items()):
+                yield f"  {count:,} {word}: {reason}"
         if self.stopped:
             yield f"Not everything was looked at: {self.stopped}"
         for missing in self.listed[:LISTED]:
@@ -385,10 +385,10 @@ class Verification(ABC):
             yield Expectation("columns", f"{thing} {column}", known=self.earlier)
 
     def _run_findings(self, run: str, state: str | None) -> Iterator[Expectation]:
-        shown, why = self._state_of(run)
-        if not why and state is not None and shown != state:
-            why = f"its state is {self._sender.secrets.shown(str(shown))} and not {state}"
-        yield Expectation("runs", run, why)
+        shown, reason = self._state_of(run)
+        if not reason and state is not None and shown != state:
+            reason = f"its state is {self._sender.secrets.shown(str(shown))} and not {state}"
+        yield Expectation("runs", run, reason)
 
 
 def job_edges(job: DatasetOrJob, expected: ExpectedJob) -> Iterator[tuple[str, DatasetOrJob, str]]:

@@ -86,21 +86,21 @@ class DataHubVerification(Verification):
     # --- the three kinds ----------------------------------------------------------------------------------------------
 
     def _dataset_findings(self, thing: DatasetOrJob, expected: ExpectedDataset) -> Iterator[Expectation]:
-        aspects, why = self._dataset_at(thing, expected.run)
+        aspects, reason = self._dataset_at(thing, expected.run)
         if expected.is_dropped:
             yield Expectation("datasets", str(thing), unchecked=DROPPED)
-        elif not why and (aspects.get("status") or {}).get("removed"):
-            why = "it is shown as removed"
-        if not expected.is_dropped or why:
-            yield Expectation("datasets", str(thing), why)
+        elif not reason and (aspects.get("status") or {}).get("removed"):
+            reason = "it is shown as removed"
+        if not expected.is_dropped or reason:
+            yield Expectation("datasets", str(thing), reason)
         fields = (aspects.get("schemaMetadata") or {}).get("fields") or ()
         yield from self._column_findings(thing, expected, {column.get("fieldPath") for column in fields})
 
     def _dataset_at(self, thing: DatasetOrJob, run: str) -> tuple[Json, str | None]:
         """The aspects of a dataset that a run names, and why there are none."""
-        sides, why = self._run_of(run, "dataProcessInstanceInput", "dataProcessInstanceOutput")
-        if why:
-            return {}, f"the run {run}, which names it: {why}"
+        sides, reason = self._run_of(run, "dataProcessInstanceInput", "dataProcessInstanceOutput")
+        if reason:
+            return {}, f"the run {run}, which names it: {reason}"
         urns = [urn for side in ("Input", "Output") for urn in _urns(sides[f"dataProcessInstance{side}"], side.lower())]
         name = _matching_name(thing, map(_dataset_name, urns))
         if name is None:
@@ -109,19 +109,19 @@ class DataHubVerification(Verification):
         return self._aspects("dataset", urn, "datasetKey", "status", "schemaMetadata")
 
     def _job_findings(self, thing: DatasetOrJob, expected: ExpectedJob) -> Iterator[Expectation]:
-        instance, why = self._run_of(expected.run or "", "dataProcessInstanceRelationships")
+        instance, reason = self._run_of(expected.run or "", "dataProcessInstanceRelationships")
         aspects: Json = {}
-        if why:
-            why = f"its run {expected.run}: {why}"
+        if reason:
+            reason = f"its run {expected.run}: {reason}"
         else:
             urn = instance["dataProcessInstanceRelationships"].get("parentTemplate")
             if isinstance(urn, str) and urn.endswith(f",{thing.name})"):
-                aspects, why = self._aspects("dataJob", urn, "dataJobInfo", "dataJobInputOutput", "status")
+                aspects, reason = self._aspects("dataJob", urn, "dataJobInfo", "dataJobInputOutput", "status")
             else:
-                why = f"its run {expected.run} has another job"
-        if not why and aspects["status"].get("removed"):
-            why = "it is shown as removed"
-        yield Expectation("jobs", str(thing), why)
+                reason = f"its run {expected.run} has another job"
+        if not reason and aspects["status"].get("removed"):
+            reason = "it is shown as removed"
+        yield Expectation("jobs", str(thing), reason)
         if expected.is_open:
             yield Expectation("jobs", str(thing), known=OPEN)
             return
@@ -129,9 +129,9 @@ class DataHubVerification(Verification):
         listed = {
             f"{side}s": [_dataset_name(urn) for urn in _urns(shown, f"{side}Dataset")] for side in ("input", "output")
         }
-        for side, dataset, what in job_edges(thing, expected):
+        for side, dataset, edge_text in job_edges(thing, expected):
             is_listed = _matching_name(dataset, listed[side]) is not None
-            yield Expectation("job edges", what, None if is_listed else f"not in the {side} of the job")
+            yield Expectation("job edges", edge_text, None if is_listed else f"not in the {side} of the job")
         edges = set(_column_edges(shown))
         sources, targets = [edge[0] for edge in edges], [edge[2] for edge in edges]
         for edge in sorted(expected.edges):
@@ -142,9 +142,9 @@ class DataHubVerification(Verification):
             )
 
     def _state_of(self, run: str) -> tuple[str | None, str | None]:
-        aspects, why = self._run_of(run, "dataProcessInstanceProperties", "dataProcessInstanceRunEvent")
+        aspects, reason = self._run_of(run, "dataProcessInstanceProperties", "dataProcessInstanceRunEvent")
         event = aspects.get("dataProcessInstanceRunEvent") or {}
-        return (event.get("result") or {}).get("type") or event.get("status"), why
+        return (event.get("result") or {}).get("type") or event.get("status"), reason
 
 
 def _urns(aspect: Json, kind: str) -> Iterator[str]:

@@ -89,10 +89,10 @@ class MarquezVerification(Verification):
     # --- what it shows ------------------------------------------------------------------------------------------------
 
     def _dataset_findings(self, thing: DatasetOrJob, expected: ExpectedDataset) -> Iterator[Expectation]:
-        answer, why = self._read("namespaces", thing.namespace, "datasets", thing.name)
-        if not why and bool(answer.get("deleted")) != expected.is_dropped:
-            why = "it is not shown as deleted" if expected.is_dropped else "it is shown as deleted"
-        yield Expectation("datasets", str(thing), why)
+        answer, reason = self._read("namespaces", thing.namespace, "datasets", thing.name)
+        if not reason and bool(answer.get("deleted")) != expected.is_dropped:
+            reason = "it is not shown as deleted" if expected.is_dropped else "it is shown as deleted"
+        yield Expectation("datasets", str(thing), reason)
         yield from self._column_findings(thing, expected, {column.get("name") for column in answer.get("fields") or ()})
         edges = {
             ColumnEdge(
@@ -113,8 +113,8 @@ class MarquezVerification(Verification):
                 yield Expectation("column edges", str(edge), "the dataset's column lineage does not have it")
 
     def _job_findings(self, thing: DatasetOrJob, expected: ExpectedJob) -> Iterator[Expectation]:
-        answer, why = self._read("namespaces", thing.namespace, "jobs", thing.name)
-        yield Expectation("jobs", str(thing), why)
+        answer, reason = self._read("namespaces", thing.namespace, "jobs", thing.name)
+        yield Expectation("jobs", str(thing), reason)
         if expected.is_open:
             yield Expectation("jobs", str(thing), known=OPEN)
             return
@@ -134,14 +134,14 @@ class MarquezVerification(Verification):
             for side in ("inputs", "outputs")
             for shown in answer.get(side) or ()
         }
-        for side, dataset, what in job_edges(thing, expected):
+        for side, dataset, edge_text in job_edges(thing, expected):
             ends, missing_in = (f"dataset:{dataset.namespace}:{dataset.name}", node), list[str]()
             if (side, *dataset) not in listed:
                 missing_in.append("the job")
             if not is_unasked and (ends if side == "inputs" else ends[::-1]) not in drawn:
                 missing_in.append("its graph")
-            yield Expectation("job edges", what, f"not in {' and '.join(missing_in)}" if missing_in else None)
+            yield Expectation("job edges", edge_text, f"not in {' and '.join(missing_in)}" if missing_in else None)
 
     def _state_of(self, run: str) -> tuple[str | None, str | None]:
-        answer, why = self._read("jobs", "runs", run)
-        return answer.get("state"), why
+        answer, reason = self._read("jobs", "runs", run)
+        return answer.get("state"), reason

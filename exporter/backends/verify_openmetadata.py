@@ -65,9 +65,9 @@ class OpenMetadataVerification(Verification):
 
     def _prepare(self, verified: Verified) -> None:
         """Reads which service a namespace is, and which services of Snowflake there are."""
-        for kind, why in (("jobs", JOBS), ("runs", RUNS)):
+        for kind, reason in (("jobs", JOBS), ("runs", RUNS)):
             if verified.sent[kind]:
-                verified.not_checked[why] = verified.sent[kind]
+                verified.not_checked[reason] = verified.sent[kind]
         try:
             settings = self._ask("system", "settings", "openLineageSettings", may_be_forbidden=True) or {}
         except UnreadableError:  # a version without these settings
@@ -80,7 +80,9 @@ class OpenMetadataVerification(Verification):
             if page is None:
                 raise NoAnswerError("it has no API /api/v1/services beside the address for events")
             services = page.get("data") or ()
-            self._services += [str(one.get("name")) for one in services if one.get("serviceType") == "Snowflake"]
+            self._services += [
+                str(service.get("name")) for service in services if service.get("serviceType") == "Snowflake"
+            ]
             after = (page.get("paging") or {}).get("after")
             query, is_last = {**query, "after": str(after)}, not after
 
@@ -99,11 +101,11 @@ class OpenMetadataVerification(Verification):
             edges = sum(1 + len(columns) for columns in expected.sources.values())
             yield from [Expectation("datasets", str(thing), unchecked=FILES)] * (1 + edges)
             return
-        fqns, columns, why = self._found_table(thing)
-        if why and expected.is_dropped:
+        fqns, columns, reason = self._found_table(thing)
+        if reason and expected.is_dropped:
             yield Expectation("datasets", str(thing), known=DROPPED)
             return
-        yield Expectation("datasets", str(thing), why)
+        yield Expectation("datasets", str(thing), reason)
         yield from self._column_findings(thing, expected, columns)
         if expected.sources:
             yield from self._edge_findings(thing, expected, fqns)
@@ -112,9 +114,9 @@ class OpenMetadataVerification(Verification):
         """The names that the table has, its columns, and why it is not found."""
         fqns, columns, reasons, names = list[str](), set[str](), list[str](), self._fqns(thing)
         for fqn in names:
-            answer, why = self._read("tables", "name", fqn, fields="columns")
-            if why:
-                reasons.append(f"{self._sender.secrets.shown(fqn)}: {why}")
+            answer, reason = self._read("tables", "name", fqn, fields="columns")
+            if reason:
+                reasons.append(f"{self._sender.secrets.shown(fqn)}: {reason}")
                 continue
             fqns.append(fqn)
             columns |= {str(column.get("name")) for column in answer.get("columns") or ()}
@@ -125,17 +127,19 @@ class OpenMetadataVerification(Verification):
     def _edge_findings(self, thing: DatasetOrJob, expected: ExpectedDataset, fqns: list[str]) -> Iterator[Expectation]:
         shown, faults = dict[str, set[tuple[str, str]]](), list[str]()
         for fqn in fqns:
-            answer, why = self._read("lineage", "table", "name", fqn, upstreamDepth="1", downstreamDepth="0")
-            faults += [why] if why else []
+            answer, reason = self._read("lineage", "table", "name", fqn, upstreamDepth="1", downstreamDepth="0")
+            faults += [reason] if reason else []
             for from_table, columns in _upstream(answer):
                 shown.setdefault(from_table, set()).update(columns)
         why_not = "; ".join(faults) or "the table's lineage does not have it"
         for source, edges in sorted(expected.sources.items()):
-            what = f"{source} -> {thing}"
+            edge_text = f"{source} -> {thing}"
             if _is_no_table(source.namespace):
-                yield from [Expectation("table edges", what, unchecked=FILES)] * (1 + len(edges))
+                yield from [Expectation("table edges", edge_text, unchecked=FILES)] * (1 + len(edges))
                 continue
-            yield Expectation("table edges", what, None if any(fqn in shown for fqn in self._fqns(source)) else why_not)
+            yield Expectation(
+                "table edges", edge_text, None if any(fqn in shown for fqn in self._fqns(source)) else why_not
+            )
             for edge in sorted(edges):
                 yield Expectation("column edges", str(edge), None if self._has_edge(edge, fqns, shown) else why_not)
         current = {edge for edges in expected.sources.values() for edge in edges}

@@ -219,14 +219,14 @@ def choice(names: Sequence[str], values: Iterable[str], text: str, **attributes:
     return Option([*names], type=click.Choice(tuple(values)), help=text, **attributes)
 
 
-def number(read: Callable[[str], _N], is_allowed: Callable[[_N], bool], what: str) -> Callable[[str], _N]:
-    """The type of an option that is a number; ``what``: of other texts, a message says that they are not this."""
+def number(read: Callable[[str], _N], is_allowed: Callable[[_N], bool], expected: str) -> Callable[[str], _N]:
+    """The type of an option that is a number; ``expected``: of other texts, a message says that they are not this."""
 
     def value(text: str) -> _N:
         with suppress(ValueError):
             if is_allowed(read(text)):
                 return read(text)
-        raise click.BadParameter(f"{text} is not {what}")
+        raise click.BadParameter(f"{text} is not {expected}")
 
     return value
 
@@ -299,7 +299,7 @@ def _command_json(command: Command, ctx: click.Context) -> dict[str, Any]:
 
 def _complete_name(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     commands = _program(ctx).commands.items()
-    return [CompletionItem(name, help=one.short_help) for name, one in commands if name.startswith(incomplete)]
+    return [CompletionItem(name, help=command.short_help) for name, command in commands if name.startswith(incomplete)]
 
 
 HELP = Command("help", _help, "show the commands, or what one of them does", "exporter help export")

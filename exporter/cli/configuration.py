@@ -48,7 +48,7 @@ _FLAGS: Final = {"1": True, "true": True, "yes": True, "0": False, "false": Fals
 
 def _kinds(settings: type[DataclassInstance], apart: Iterable[str] = ()) -> dict[str, str]:
     """The fields of a class of settings, each with the kind of its values."""
-    types = {one.name: re.split(r"\W", str(one.type))[0] for one in fields(settings) if one.name not in apart}
+    types = {field.name: re.split(r"\W", str(field.type))[0] for field in fields(settings) if field.name not in apart}
     return {name: _OF_TYPE[kind] for name, kind in types.items()}
 
 
@@ -202,7 +202,7 @@ def _openlineage(file: Mapping[str, Any], config: Path | None, *, query_text: bo
     if values.get("letter_case", "upper") not in ("upper", "lower"):
         raise UsageError(f"{config}: openlineage.letter_case must be upper or lower, but is {values['letter_case']!r}")
     if "namespaces" in values:
-        values["namespaces"] = {_canonical_namespace(name): to for name, to in values["namespaces"].items()}
+        values["namespaces"] = {_canonical_namespace(name): mapped for name, mapped in values["namespaces"].items()}
     return OpenLineageSettings(**values)
 
 

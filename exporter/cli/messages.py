@@ -132,12 +132,12 @@ def _days(report: Report) -> Iterator[_Count]:
         return
     new = {day: rows for day, rows in (report.new or {}).items() if rows}
     days = [f"{day} ({counted(rows, 'new row', 'new rows')})" for day, rows in list(new.items())[:3]]
-    more, others = len(new) - len(days), len(report.made) - len(new)
+    more, later = len(new) - len(days), len(report.made) - len(new)
     days += [f"{more:,} more"] if more else []
     if report.other_shapes is not None:
         days.append(f"{'and all others' if days else 'all'}, since the shapes are others")
-    elif others and new:
-        days.append(f"{counted(others, 'later day', 'later days')} that follow from them")
+    elif later and new:
+        days.append(f"{counted(later, 'later day', 'later days')} that follow from them")
     of_days = _of_queries(report, f", {_old_and_new(report)}") if report.made else "none, since no row is new"
     yield "days written", len(report.made), "; ".join(filter(None, (", ".join(days), of_days)))
 
@@ -191,7 +191,7 @@ def _skipped(report: Report) -> Iterator[str]:
 def _doubtful(report: Report) -> Iterator[str]:
     """The first three names of what is not understood, lines of QUERY_HISTORY that do not fit, results of shapes."""
     if report.not_understood:
-        names = [f"{what} ({entry['count']:,})" for what, entry in list(report.not_understood.items())[:3]]
+        names = [f"{name} ({entry['count']:,})" for name, entry in list(report.not_understood.items())[:3]]
         remaining = len(report.not_understood) - len(names)
         more = f" and {remaining:,} more; all are in" if remaining else "; see"
         yield f"  not understood: {', '.join(names)}{more} {report.out}/report.json"

@@ -124,15 +124,19 @@ def _write(text: str, fmt: str) -> None:
     stream.write(text)
 
 
-_seconds = number(float, lambda found: 0 < found <= _LONGEST, "a number of seconds above 0 (and up to a week)")
-_rows = number(int, lambda found: found > 0, "a whole number above 0")
+_seconds = number(float, lambda value: 0 < value <= _LONGEST, "a number of seconds above 0 (and up to a week)")
+_rows = number(int, lambda value: value > 0, "a whole number above 0")
 
 
 def _complete_name(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The names of questions; files where none begins so."""
     from exporter.ask.shipped import questions
 
-    names = [CompletionItem(one.name, help=one.asks) for one in questions() if one.name.startswith(incomplete)]
+    names = [
+        CompletionItem(question.name, help=question.asks)
+        for question in questions()
+        if question.name.startswith(incomplete)
+    ]
     return names or [CompletionItem(incomplete, type="file")]
 
 
@@ -161,7 +165,12 @@ class _Query(Command):
         """The words that are no option and no value of one."""
         from exporter.ask.shipped import names
 
-        options = {name: one for one in self.params if isinstance(one, click.Option) for name in one.opts}
+        options = {
+            name: click_option
+            for click_option in self.params
+            if isinstance(click_option, click.Option)
+            for name in click_option.opts
+        }
         words = iter(args)
         for word in words:
             if word == "--":
@@ -182,8 +191,8 @@ class _Query(Command):
         question, of_question = _asked(ctx)
         if question is None:
             return self.groups
-        (title, (_, *options)), *others = self.groups.items()  # without the first argument, which is known
-        return {f"Options of {question.name}": of_question, title: options, **dict(others)}
+        (title, (_, *options)), *other_groups = self.groups.items()  # without the first argument, which is known
+        return {f"Options of {question.name}": of_question, title: options, **dict(other_groups)}
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         pieces = super().collect_usage_pieces(ctx)

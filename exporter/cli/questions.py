@@ -105,7 +105,9 @@ def values_of_options(question: Question, options: Mapping[str, Sequence[str]]) 
 def example(question: Question) -> str:
     """A command line with what the question needs, and a time if it takes one."""
     needed = [alternatives[0] for alternatives in _alternatives(question) if _is_needed(alternatives)]
-    times = [one for one in question.parameters if one.name in ("since", "at") and one not in needed]
+    times = [
+        parameter for parameter in question.parameters if parameter.name in ("since", "at") and parameter not in needed
+    ]
     words = [f"{option_of(parameter)} {_VALUES[parameter.kind][1]}" for parameter in [*needed, *times[:1]]]
     name = question.name if is_shipped(question) else shlex.quote(str(question.path))
     return " ".join(["exporter query", name, "lineage", *words])

@@ -119,8 +119,8 @@ class FetchOptions:
     @property
     def views(self) -> tuple[View, ...]:
         """The views to read."""
-        others = ((QUERY_HISTORY, self.query_history), (AGGREGATE, self.aggregate))
-        return (ACCESS_HISTORY, *(view for view, is_read in others if is_read))
+        optional = ((QUERY_HISTORY, self.query_history), (AGGREGATE, self.aggregate))
+        return (ACCESS_HISTORY, *(view for view, is_read in optional if is_read))
 
 
 @dataclass
@@ -210,8 +210,8 @@ class _Fetch:
     fetched: Fetched
 
     def run(self) -> Fetched:
-        todo = [one for view in self.options.views for one in self._days(view)]
-        for day, view, columns in sorted(todo, key=lambda one: one[0]):
+        todo = [entry for view in self.options.views for entry in self._days(view)]
+        for day, view, columns in sorted(todo, key=lambda entry: entry[0]):
             self._fetch_day(view, day, columns)
         self._remove()
         days_of = self.fetch_state.days.items()
@@ -334,8 +334,8 @@ def _nothing_to_export(fetched: Fetched, options: FetchOptions) -> str:
 
 def _expected_to_miss(options: FetchOptions) -> frozenset[str]:
     """Columns whose absence needs no note."""
-    others = frozenset() if options.schema == SCHEMAS["organization"] else OF_ORGANIZATION
-    return others if options.query_text else others | {QUERY_TEXT}
+    columns = frozenset() if options.schema == SCHEMAS["organization"] else OF_ORGANIZATION
+    return columns if options.query_text else columns | {QUERY_TEXT}
 
 
 def _why(view: str, schema: str) -> str:

@@ -241,14 +241,14 @@ def _settings_in_words(connection_name: str) -> Iterator[None]:
     try:
         yield
     except (AttributeError, TypeError, ValueError) as error:
-        what = f"it raises {type(error).__name__}. Check the kinds of the values, and the form of the private key"
+        problem = f"it raises {type(error).__name__}. Check the kinds of the values, and the form of the private key"
     except OSError as error:
         if _is_of_network(error) or not isinstance(error.filename, str):
             raise
-        what = f"{error.filename}: {error.strerror}"
+        problem = f"{error.filename}: {error.strerror}"
     else:
         return
-    raise UsageError(f"connection {connection_name}: the connector cannot use its settings: {what}")
+    raise UsageError(f"connection {connection_name}: the connector cannot use its settings: {problem}")
 
 
 @contextmanager

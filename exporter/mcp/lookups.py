@@ -160,11 +160,11 @@ def requested_object(graph: OpenGraph, arguments: Arguments) -> tuple[SiteObject
     iri, name = arguments.text("iri"), arguments.text("object_name")
     if iri is None and name is None:
         name = arguments.needed("object_name")
-    thing, others = graph.site.find(iri, name or "")
+    thing, namesakes = graph.site.find(iri, name or "")
     if thing is None:
-        similar = next((note for note in others.notes if note.startswith("There is no")), None)
+        similar = next((note for note in namesakes.notes if note.startswith("There is no")), None)
         raise UsageError(f"{similar or f'There is no object {iri or name} in the graph.'} The tool search finds more.")
-    return thing, others
+    return thing, namesakes
 
 
 def object_json(thing: SiteObject) -> Json:
@@ -186,20 +186,20 @@ def _answer_search(graph: OpenGraph, arguments: Arguments) -> Json:
 
 
 def _answer_object(graph: OpenGraph, arguments: Arguments) -> Json:
-    thing, others = requested_object(graph, arguments)
+    thing, namesakes = requested_object(graph, arguments)
     is_grantee = thing.kind.upper() in GRANTEE_KINDS
     of_view = {"behind": _BEHIND} if thing.kind.upper() in VIEW_KINDS else {}
     absent = _GRANTED if is_grantee else {**_ABSENT, **of_view}
-    if others.rows:
-        absent = {part: f"{what}. Rows may say it of others of its name" for part, what in absent.items()}
-    notes = [*graph.site.short_queries([thing.iri]), *([OTHERS] if others.rows else [])]
+    if namesakes.rows:
+        absent = {part: f"{sentence}. Rows may say it of others of its name" for part, sentence in absent.items()}
+    notes = [*graph.site.short_queries([thing.iri]), *([OTHERS] if namesakes.rows else [])]
     questions = {**_OF_OBJECT, **(_OF_GRANTEE if is_grantee or arguments.text("part") in _OF_GRANTEE else {})}
     parts = _asking(graph, arguments, questions, object=thing.iri)
     parts["columns"] = partial(_columns, graph, thing, parts["columns"])
     parts |= {name: partial(ask, graph.site, PageSubject(thing)) for name, ask in _OF_PERIODS.items()}
     answer = _answer_parts(graph, arguments, parts, absent, notes)
-    if others.rows:
-        answer["parts"].append({"part": "others_of_that_name", **page(replace(others, notes=[]), _FEW, 0)})
+    if namesakes.rows:
+        answer["parts"].append({"part": "others_of_that_name", **page(replace(namesakes, notes=[]), _FEW, 0)})
     return {"object": object_json(thing), **answer}
 
 
@@ -240,7 +240,7 @@ _Asking = dict[str, "Callable[[], Answer]"]
 
 
 def _asking(graph: OpenGraph, arguments: Arguments, questions: Mapping[str, str], **params: str) -> _Asking:
-    return {name: partial(graph.site.ask, one, params, arguments.most) for name, one in questions.items()}
+    return {name: partial(graph.site.ask, question, params, arguments.most) for name, question in questions.items()}
 
 
 def _answer_parts(
@@ -369,7 +369,7 @@ def _answer(graph: OpenGraph, arguments: Arguments) -> Json:
     requested = arguments.text("direction") or "both"
     if requested not in _DIRECTIONS:
         raise UsageError(f"direction: write one of {', '.join(_DIRECTIONS)}.")
-    thing, others = requested_object(graph, arguments)
+    thing, namesakes = requested_object(graph, arguments)
     found_lineage = read_lineage(graph.site, thing, _column(graph, thing, arguments), _day(arguments.text("at")))
     notes = list[str]()
     rows = [row for direction in _DIRECTIONS[requested] for row in _edges(found_lineage, direction, steps, notes)]
@@ -379,7 +379,7 @@ def _answer(graph: OpenGraph, arguments: Arguments) -> Json:
         notes.append(f"{NO_DATA.format(thing.kind.lower())}: {of_object}")
     elif not rows and not notes:
         notes.append("No row shows that data came to it or went from it.")
-    notes += [*found_lineage.may_lack, *found_lineage.of_others(), *([OTHERS] if others.rows else [])]
+    notes += [*found_lineage.may_lack, *found_lineage.of_others(), *([OTHERS] if namesakes.rows else [])]
     return {"object": object_json(thing), **table_answer(graph, Answer(_COLUMNS, rows), notes, arguments)}
 
 

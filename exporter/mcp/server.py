@@ -146,13 +146,13 @@ def _call_tool(
     try:
         if tool is not None:
             return _result(tool.answer(graph, Arguments(tool, values)), is_error=False)
-        why = f"There is no tool {name}, but: {', '.join(tools_by_name)}."
+        message = f"There is no tool {name}, but: {', '.join(tools_by_name)}."
     except ExporterError as error:
-        why = str(error)
+        message = str(error)
     except Exception as error:  # noqa: BLE001 - a fault is reported in words, without a traceback
-        why = f"There is no answer, by a fault of the program ({type(error).__name__}). Ask in another way."
+        message = f"There is no answer, by a fault of the program ({type(error).__name__}). Ask in another way."
     texts = {value for value in values.values() if isinstance(value, str)}
-    return _result({"error": graph.without_names(why, texts)}, is_error=True)
+    return _result({"error": graph.without_names(message, texts)}, is_error=True)
 
 
 def _result(answer: Json, *, is_error: bool) -> types.CallToolResult:

@@ -20,7 +20,7 @@ from exporter.system.reachable import reachable
 _CLONES: Final = f"""{PROLOGUE}SELECT DISTINCT ?query ?made ?source ?properties WHERE {{
   VALUES ?made {{ @objects@ }}
   ?change ah:changedObject ?made ; ah:operation ?operation ; ah:properties ?properties ; dcterms:isPartOf ?query .
-  FILTER(?operation IN ({", ".join(f'"{one}"' for one in CREATES)}))
+  FILTER(?operation IN ({", ".join(f'"{operation}"' for operation in CREATES)}))
   OPTIONAL {{ ?change ah:madeFrom ?source }}
   FILTER(BOUND(?source) || CONTAINS(?properties, "{TRUNCATED}"))
 }}"""
@@ -38,12 +38,12 @@ class Clones:
 
     def queries(self, objects: Collection[str]) -> set[tuple[str, str]]:
         """The queries that made some of the objects by a CLONE, each with the object."""
-        found = set[tuple[str, str]]()
+        clones = set[tuple[str, str]]()
         for query, clone, source, properties in self._ask(_CLONES, objects):
             if (source or hides_source(properties)) and not is_like(properties):
                 self._sources[str(clone)].add(source or _CUT)
-                found.add((str(query), str(clone)))
-        return found
+                clones.add((str(query), str(clone)))
+        return clones
 
     def load(self, objects: Collection[str]) -> None:
         """Looks up the clones among the objects and among what these were cloned from."""
@@ -51,16 +51,16 @@ class Clones:
         while waiting:
             asked |= waiting
             self.queries(waiting)
-            for one in waiting:
-                self._sources[one].update(self._with_containers(one))
+            for thing in waiting:
+                self._sources[thing].update(self._with_containers(thing))
             waiting = set[str]().union(*self._sources.values()) - asked - {_CUT}
 
     def of(self, things: Collection[str], among: Iterable[str]) -> Iterator[str]:
         """Those of some objects that are clones of one of these things, also over other clones, or may be."""
-        for one in among:
-            behind = reachable(self._sources.get(one, ()), lambda clone: self._sources.get(clone, ()))
+        for candidate in among:
+            behind = reachable(self._sources.get(candidate, ()), lambda clone: self._sources.get(clone, ()))
             if _CUT in behind or not behind.keys().isdisjoint(things):
-                yield one
+                yield candidate
 
     # --- with their schema or database --------------------------------------------------------------------------------
 
@@ -84,8 +84,8 @@ class Clones:
         what rows show with it first, and do not make.
         """
         for step in self.origins(thing):
-            named = [one for one in self._lookups.holders(step.source) if one.account == step.clone.account]
-            then = [one for one in named if one.holds(step.clone.time)]
-            later = (one for one in named if datetime.fromisoformat(one.since) > step.clone.time)
-            then = then or [one for one in later if not self._lookups.is_made(one)][:1]
-            yield from (one.iri for one in then)
+            named = [holder for holder in self._lookups.holders(step.source) if holder.account == step.clone.account]
+            then = [holder for holder in named if holder.holds(step.clone.time)]
+            later = (holder for holder in named if datetime.fromisoformat(holder.since) > step.clone.time)
+            then = then or [holder for holder in later if not self._lookups.is_made(holder)][:1]
+            yield from (holder.iri for holder in then)

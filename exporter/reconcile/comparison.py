@@ -139,7 +139,7 @@ class _Classifier:
             return all(is_meant(end.line, end.members, run.time) for end in edge.ends)
         pairs = (pair for pair in edge.pairs if run.iri in runs.get((pair[0], "", pair[1], ""), ()))
         return any(
-            all(is_meant(end.line, [one], run.time) for end, one in zip(edge.ends, pair, strict=True)) for pair in pairs
+            all(is_meant(end.line, [iri], run.time) for end, iri in zip(edge.ends, pair, strict=True)) for pair in pairs
         )
 
     def _stages(self, target: End) -> list[str]:
@@ -153,7 +153,9 @@ class _Classifier:
             edge.verdict, edge.by, edge.runs = VERIFIED, by, sorted(runs.values())
             return None
         source, target = edge.source, edge.target
-        if any(self._observed.runs.get((one, "", other, "")) for one, other in edge.doubtful_pairs):
+        if any(
+            self._observed.runs.get((source_iri, "", target_iri, "")) for source_iri, target_iri in edge.doubtful_pairs
+        ):
             return "ambiguous", f"queries filled {target.name} from {source.name} in rows that do not give both ids"
         reason = self._why_not_shown(edge)
         if reason is not None:
@@ -202,15 +204,15 @@ class _Classifier:
     def _came_with_clones(self, target: End) -> str | None:
         """Which CLONE of the period may have filled the target with its schema or database; None without any."""
         origins = (self._observed.clones.origins(iri)[:1] for iri in sorted(target.members))
-        steps = [step for found in origins for step in found if self._observed.has(parse_time(step.clone.at) or 0)]
-        of = f"{target.name} may have come with a CLONE"
-        return f"{of} of {steps[0].clone.source} at {steps[0].clone.at}: no row lists what it held" if steps else None
+        steps = [step for latest in origins for step in latest if self._observed.has(parse_time(step.clone.at) or 0)]
+        lead = f"{target.name} may have come with a CLONE"
+        return f"{lead} of {steps[0].clone.source} at {steps[0].clone.at}: no row lists what it held" if steps else None
 
     def _through_clones(self, edge: ComparedEdge) -> str | None:
         """Why data may have come over clones of the source, which hold what it held; None without any."""
         observed = self._observed
-        sources = {one for iri in edge.target.members for one in observed.sources.get(iri, ())}
-        clones = sorted(observed.names[one] for one in observed.clones.of(edge.source.members, sources))
+        sources = {source for iri in edge.target.members for source in observed.sources.get(iri, ())}
+        clones = sorted(observed.names[clone] for clone in observed.clones.of(edge.source.members, sources))
         of_source = f"made by a CLONE that is or may be of {edge.source.name}"
         return f"{edge.target.name} was filled from {first_of(clones, _NAMED)}, {of_source}" if clones else None
 
@@ -306,29 +308,31 @@ class _Undeclared:
     def _line(self, iri: str) -> ObjectLine:
         if iri not in self._line_of:
             name = self._observed.names.get(iri, iri)
-            alone = ObjectLine(iri, iri, name, "", frozenset((iri,)))
-            self._others[iri] = self._others.get(iri) or self._declared.resolver.line_of(iri) or alone
+            single = ObjectLine(iri, iri, name, "", frozenset((iri,)))
+            self._others[iri] = self._others.get(iri) or self._declared.resolver.line_of(iri) or single
         return self._line_of.get(iri) or self._others[iri]
 
     def _add(self, pair: Pair, by: str, runs: Iterable[Run], via: tuple[str, ...] = ()) -> None:
         """Adds an edge; the objects of a line have one together, under the names when the last query started."""
         iri, column, into, target_column = pair
-        lines, resolver = [(self._line_of.get(one), one) for one in (iri, into)], self._declared.resolver
-        declared = [(line, line.members if by == _BEHIND else [one]) for line, one in lines if line]
-        found = sorted(run for run in runs if all(resolver.is_meant(*each, run.time) for each in declared))
-        if not any(run.calls for run in found):  # or the time of a view's last query alone
+        lines, resolver = [(self._line_of.get(end), end) for end in (iri, into)], self._declared.resolver
+        declared = [(line, line.members if by == _BEHIND else [end]) for line, end in lines if line]
+        meant_runs = sorted(
+            run for run in runs if all(resolver.is_meant(*declared_end, run.time) for declared_end in declared)
+        )
+        if not any(run.calls for run in meant_runs):  # or the time of a view's last query alone
             self._not_listed.add(pair)
             self._moved.update(move for line, _ in declared for move in resolver.moves(line)[-1:])
             return
         source, target = (
-            End(None, self._line(one), of or None, resolver.name_at(one, found[-1].time))
-            for one, of in ((iri, column), (into, target_column))
+            End(None, self._line(end), end_column or None, resolver.name_at(end, meant_runs[-1].time))
+            for end, end_column in ((iri, column), (into, target_column))
         )
         new = ComparedEdge(source, target, UNDECLARED, by=by, via=via)
         edge = self._edges.setdefault(new.key, new)
-        if not edge.runs or edge.runs[-1] < found[-1]:
+        if not edge.runs or edge.runs[-1] < meant_runs[-1]:
             edge.source, edge.target = source, target
-        edge.runs = sorted({*edge.runs, *found})
+        edge.runs = sorted({*edge.runs, *meant_runs})
 
     def _add_between_objects(self) -> None:
         observed, declared = self._observed, self._declared
@@ -350,9 +354,9 @@ class _Undeclared:
             pair = iri, "", into, ""
             self._add(pair, by, observed.runs[pair].values(), via)
 
-    def _is_explained(self, source: str, target: ObjectLine, found: Source) -> bool:
+    def _is_explained(self, source: str, target: ObjectLine, shown_source: Source) -> bool:
         """Whether it is a view or stream of which what is behind it is declared; or behind a helper and such a view."""
-        declared = self._declared.sources.get(target.root, ()) if found.is_behind else ()
+        declared = self._declared.sources.get(target.root, ()) if shown_source.is_behind else ()
         if any(source in self._declared.behind(end, self._observed) for end in declared):
             return True
         if source in self._line_of:
@@ -417,7 +421,9 @@ class _Undeclared:
     def _add_behind_views(self) -> None:
         """Adds what is behind a declared view and not a source by declared edges, also over other views."""
         for root in sorted(self._declared.filled & self._declared.lines.keys()):
-            declared = reachable([root], lambda table: [one.table for one in self._declared.sources.get(table, ())])
+            declared = reachable(
+                [root], lambda table: [source.table for source in self._declared.sources.get(table, ())]
+            )
             for evidence in self._behind(root):
                 if evidence.view_column is None and self._line(evidence.iri).root not in declared:
                     self._add_behind(evidence._replace(column=None), root)
@@ -458,8 +464,8 @@ def _notes(
             f"Data also went from declared objects to {len(others):,} that no declaration names; these edges are not "
             "listed (exporter query end-up follows them)."
         )
-    for dataset, why in declared.undescribed.items():
-        yield f"{dataset}: nothing is known of its properties: {why}."
+    for dataset, reason in declared.undescribed.items():
+        yield f"{dataset}: nothing is known of its properties: {reason}."
     with_source = {edge.target.key for edge in edges if edge.verdict in (VERIFIED, UNDECLARED)}
     for root, columns in declared.properties.items():
         without_source = sorted(column for column in columns if (root, column) not in with_source)

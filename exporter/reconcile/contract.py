@@ -114,20 +114,20 @@ class Contract:
 
     def _items(self) -> Iterator[Item]:
         for target, physical in self.objects:
-            columns = tuple(one.column for one in self.properties if one.of == target)
+            columns = tuple(property_.column for property_ in self.properties if property_.of == target)
             yield FilledDataset(target, is_view="view" in physical.lower(), properties=columns)
-        for one in self.properties:
-            for text in one.sources:
+        for property_ in self.properties:
+            for text in property_.sources:
                 source, column = self._source(text)
-                yield DeclaredEdge(source, one.of, column, one.column)
+                yield DeclaredEdge(source, property_.of, column, property_.column)
 
     def _source(self, text: str) -> tuple[DeclaredDataset, str | None]:
         """The object and column that a property lists: DATABASE.SCHEMA.NAME, with .COLUMN or not. What is left out at
         the beginning is that of the server.
         """
         if "://" in text:
-            scheme, _, rest = text.partition("://")
-            host, _, path = rest.partition("/")
+            scheme, _, address = text.partition("://")
+            host, _, path = address.partition("/")
             return dataset(f"{scheme}://{host}", path or "/", self.path), None
         parts, column = parts_of(text), None
         if len(parts) == 4:
@@ -209,11 +209,11 @@ class _YamlMapping:
             self._refuse(nodes[names.index("")], f"{key} is a list of names")
         return names
 
-    def name(self, what: str) -> str:
+    def name(self, element: str) -> str:
         """The name in the database. Raises UsageError where there is none."""
         name = self.text("physicalName") or self.text("name")
         if not name:
-            raise UsageError(f"{self.place}: {what} has a name or physicalName")
+            raise UsageError(f"{self.place}: {element} has a name or physicalName")
         return name
 
     def each(self, key: str) -> list[_YamlMapping]:
@@ -233,16 +233,16 @@ class _YamlMapping:
         node = self._node(key, yaml.SequenceNode, "a list")
         return [] if node is None else list(node.value)
 
-    def _node(self, key: str, kind: type[_N], what: str) -> _N | None:
+    def _node(self, key: str, kind: type[_N], expected: str) -> _N | None:
         """The node of a key; None if it is missing or null."""
         node = self.values.get(key)
-        return None if node is None or node.tag == _NULL else self._checked(node, kind, f"{key} is {what}")
+        return None if node is None or node.tag == _NULL else self._checked(node, kind, f"{key} is {expected}")
 
-    def _checked(self, node: yaml.Node, kind: type[_N], what: str) -> _N:
-        return node if isinstance(node, kind) else self._refuse(node, what)
+    def _checked(self, node: yaml.Node, kind: type[_N], message: str) -> _N:
+        return node if isinstance(node, kind) else self._refuse(node, message)
 
-    def _refuse(self, node: yaml.Node, what: str) -> NoReturn:
-        raise UsageError(f"{self.path}, line {node.start_mark.line + 1}: {what}")
+    def _refuse(self, node: yaml.Node, message: str) -> NoReturn:
+        raise UsageError(f"{self.path}, line {node.start_mark.line + 1}: {message}")
 
 
 def _default_names(servers: list[_YamlMapping], wanted_name: str | None, path: str) -> tuple[str, str, str]:

@@ -101,8 +101,8 @@ def items(manifest: Manifest, name: str) -> Iterator[Item]:
     }
     project = manifest.metadata.project_name or "project"
     adapter = manifest.metadata.adapter_type or _SNOWFLAKE
-    found = {key: _dataset(node, key, adapter, project, name) for key, node in nodes.items()}
-    datasets = {key: one for key, one in found.items() if one is not None}
+    datasets_or_none = {key: _dataset(node, key, adapter, project, name) for key, node in nodes.items()}
+    datasets = {key: node_dataset for key, node_dataset in datasets_or_none.items() if node_dataset is not None}
     for key, target in datasets.items():
         node = nodes[key]
         if node.resource_type == "source":

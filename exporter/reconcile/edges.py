@@ -226,10 +226,10 @@ class DeclaredEdges:
     @cached_property
     def sources(self) -> Mapping[str, list[End]]:
         """What each object is filled from by declared edges. Ask for it after :meth:`bridge_helpers`."""
-        found = defaultdict[str, list[End]](list)
+        sources = defaultdict[str, list[End]](list)
         for edge in self.edges.values():
-            found[edge.target.table].append(edge.source)
-        return found
+            sources[edge.target.table].append(edge.source)
+        return sources
 
     def has_no_rows(self, end: End) -> bool:
         """Whether an end is a view or stream, so that base objects of a query are those behind it."""
@@ -238,32 +238,36 @@ class DeclaredEdges:
     def behind(self, end: End, observed: Observed) -> Collection[str]:
         """The IRIs of what is behind a view or stream, as declarations or rows say; none for a table."""
         if end.table not in self._behind:
-            found = self._behind[end.table] = set()
+            iris = self._behind[end.table] = set()
             read, waiting = set[str](), [end]
             while waiting:
-                one = waiting.pop()
-                if one.table in read or not self.has_no_rows(one):
+                current = waiting.pop()
+                if current.table in read or not self.has_no_rows(current):
                     continue
-                read.add(one.table)
-                sources = self.sources.get(one.table, [])
+                read.add(current.table)
+                sources = self.sources.get(current.table, [])
                 waiting += sources
-                found.update(iri for source in sources for iri in source.members)
-                for iri in {entry.iri for member in one.members for entry in observed.behind.get(member, ())}:
+                iris.update(iri for source in sources for iri in source.members)
+                for iri in {entry.iri for member in current.members for entry in observed.behind.get(member, ())}:
                     line = self.resolver.line_of(iri)
-                    found |= line.members if line else {iri}
+                    iris |= line.members if line else {iri}
         return self._behind[end.table]
 
     def between_helpers(self, edge: ComparedEdge, observed: Observed) -> tuple[str, str] | None:
         """The reason that the source is a view and may be between a helper, which is a view too, and the tables that
         rows show behind the helper; None where it is not.
         """
-        shown = {iri: name for one in edge.target.members for iri, name in observed.behind_helpers.get(one, {}).items()}
+        shown = {
+            iri: name for member in edge.target.members for iri, name in observed.behind_helpers.get(member, {}).items()
+        }
         behind = self.behind(edge.source, observed)
         if not self.has_no_rows(edge.source) or not (shown.keys() & behind if behind else shown):
             return None
         helpers = ", ".join(sorted(set(shown.values())))
-        why = f"{edge.target.name} was filled through {helpers}, a view of which rows show only the tables behind it"
-        return "view", f"{why}: {edge.source.name} may be between or not"
+        explanation = (
+            f"{edge.target.name} was filled through {helpers}, a view of which rows show only the tables behind it"
+        )
+        return "view", f"{explanation}: {edge.source.name} may be between or not"
 
     def bridge_helpers(self) -> None:
         """Joins the edges into each helper with those out of it; the helper is gone."""

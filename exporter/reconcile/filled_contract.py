@@ -52,7 +52,7 @@ def check(declarations: list[Declaration], out: Path) -> None:
 
 
 def _contracts(declarations: list[Declaration]) -> list[Contract]:
-    return [one.contract for one in declarations if isinstance(one, ContractDeclaration)]
+    return [declaration.contract for declaration in declarations if isinstance(declaration, ContractDeclaration)]
 
 
 def write(comparison: Comparison, path: Path) -> str:
@@ -155,7 +155,7 @@ def _check(contract: Contract, text: str, added: Mapping[int, list[str]]) -> Non
         "properties with one key a line"
     )
     try:
-        old, new = (read(one.encode("utf-8"), contract.path, contract.server) for one in (contract.text, text))
+        old, new = (read(version.encode("utf-8"), contract.path, contract.server) for version in (contract.text, text))
     except UsageError:
         raise refusal from None
     if len(old.properties) != len(new.properties):
@@ -166,6 +166,6 @@ def _check(contract: Contract, text: str, added: Mapping[int, list[str]]) -> Non
             raise refusal
         for node in (before.node, after.node):
             node.value = [(key, value) for key, value in node.value if key.value != SOURCES]
-    others, others_now = (yaml.serialize(one.node, Dumper=yaml.SafeDumper) for one in (old, new))
-    if others != others_now:
+    other_text, other_text_now = (yaml.serialize(version.node, Dumper=yaml.SafeDumper) for version in (old, new))
+    if other_text != other_text_now:
         raise refusal

@@ -257,7 +257,9 @@ class Observed:
             is_before = self.since is not None and last_seen < self.since
             if is_before or (self.until is not None and first_seen >= self.until):
                 continue
-            of_view, of_source = (match_name(one) if one else None for one in (view_column, column))
+            of_view, of_source = (
+                match_name(column_name) if column_name else None for column_name in (view_column, column)
+            )
             self.names[str(source)] = name or str(source)
             certain = evidence == "CERTAIN"
             self.behind[str(view)].append(
@@ -269,13 +271,13 @@ class Observed:
 
     def outgoing(self, objects: Collection[str]) -> set[str]:
         """What else was filled from the objects, at any time, through helpers."""
-        found, read, waiting = set[str](), set[str](), set(objects)
+        targets, read, waiting = set[str](), set[str](), set(objects)
         while waiting:
             read |= waiting
             rows = [(str(target), _is_helper(name, helper)) for _, target, name, helper in self.rows(_LEAVING, waiting)]
-            found.update(target for target, is_helper in rows if not is_helper)
+            targets.update(target for target, is_helper in rows if not is_helper)
             waiting = {target for target, is_helper in rows if is_helper} - read
-        return found - set(objects)
+        return targets - set(objects)
 
     def rows(self, question: str, objects: Iterable[str]) -> Iterator[Row]:
         """The answers of a question about objects, some of them at a time."""
@@ -350,7 +352,7 @@ class _FillReader:
     def _add_pairs(self, version: Version) -> None:
         through = set[str]()
         sources = list(self._sources(version, through))
-        version.unclear = version.unclear or any(self._versions[one].unclear for one in through)
+        version.unclear = version.unclear or any(self._versions[filling].unclear for filling in through)
         for source in sources:
             self._observed.sources[version.target].add(source.iri)
             self._observed.runs[source.iri, "", version.target, ""][version.run.iri] = version.run
@@ -368,21 +370,21 @@ class _FillReader:
                 yield source if has_direct else source._replace(is_direct=True)
                 continue
             held = list(self._chain(source.version))
-            earlier = [one for one in held if one not in visited]
+            earlier = [filling for filling in held if filling not in visited]
             visited.update(earlier)
-            behind = [one for filling in earlier for one in self._sources(self._versions[filling], visited)]
+            behind = [origin for filling in earlier for origin in self._sources(self._versions[filling], visited)]
             if not behind and not source.is_base:
                 # a view: what is behind it is among the base objects of the same query
-                bases = [one for one in version.sources if one.is_base]
-                others = (one for one in bases if not one.is_direct or one.iri not in self._helpers)
-                behind = [one._replace(is_direct=True, is_behind=True) for one in others]
-            is_empty = not behind and not any(self._versions[one].is_filled for one in held)
+                bases = [base for base in version.sources if base.is_base]
+                others = (base for base in bases if not base.is_direct or base.iri not in self._helpers)
+                behind = [base._replace(is_direct=True, is_behind=True) for base in others]
+            is_empty = not behind and not any(self._versions[filling].is_filled for filling in held)
             if is_empty or self._observed.clones.origins(source.iri):
                 version.unclear = True  # no row shows what filled the helper
             through = self._observed.names[source.iri]
-            for one in behind:
-                if one.iri != version.target:
-                    yield one._replace(through=through, is_direct=source.is_direct and one.is_direct)
+            for origin in behind:
+                if origin.iri != version.target:
+                    yield origin._replace(through=through, is_direct=source.is_direct and origin.is_direct)
 
     def _chain(self, version: str | None) -> Iterator[str]:
         """A version and those before it that are on record."""

@@ -160,7 +160,7 @@ def _add(event: LineageEvent, run_so_far: _RunLineage | None, place: str) -> _Ru
     job = f"{event.job.namespace.rstrip('/')}/{event.job.name}" if event.job else None
     run = run_so_far or _RunLineage(job, time)
     run.job, run.time = run.job or job, max(run.time, time)
-    run.inputs.update(dict.fromkeys(_snowflake_dataset(one, place) for one in event.inputs or ()))
+    run.inputs.update(dict.fromkeys(_snowflake_dataset(input_dataset, place) for input_dataset in event.inputs or ()))
     for output in [*(event.outputs or ()), *([event.dataset] if event.dataset else ())]:
         target = _snowflake_dataset(output, place)
         if output is not event.dataset:
@@ -174,11 +174,11 @@ def _add(event: LineageEvent, run_so_far: _RunLineage | None, place: str) -> _Ru
     return run
 
 
-def _snowflake_dataset(found: _Dataset, place: str) -> DeclaredDataset:
+def _snowflake_dataset(given: _Dataset, place: str) -> DeclaredDataset:
     """The dataset; if it is a path whose table has a name in Snowflake (symlinks), that."""
-    links = (found.facets and found.facets.symlinks and found.facets.symlinks.identifiers) or ()
-    names: list[_Name] = [found, *links]
-    name = next((one for one in names if one.namespace.lower().startswith(SNOWFLAKE)), found)
+    links = (given.facets and given.facets.symlinks and given.facets.symlinks.identifiers) or ()
+    names: list[_Name] = [given, *links]
+    name = next((identifier for identifier in names if identifier.namespace.lower().startswith(SNOWFLAKE)), given)
     return dataset(name.namespace, name.name, place)
 
 

@@ -55,8 +55,13 @@ def as_json(comparison: Comparison) -> str:
     document = {
         "period": {"first": _time(observed.begin), "last": _time(observed.end)},
         "declarations": [
-            {"name": one.name, "form": one.form, "sha256": one.digest, "at": _time(one.at)}
-            for one in comparison.declarations
+            {
+                "name": declaration.name,
+                "form": declaration.form,
+                "sha256": declaration.digest,
+                "at": _time(declaration.at),
+            }
+            for declaration in comparison.declarations
         ],
         "counts": comparison.counts,
         "edges": [_edge_json(edge, comparison) for edge in comparison.edges],
@@ -223,7 +228,9 @@ class _Nodes:
 
     def all(self) -> Iterator[Node]:
         # of equal ones, the first
-        yield from {one.digest: self._declaration(one) for one in reversed(self._declarations)}.values()
+        yield from {
+            declaration.digest: self._declaration(declaration) for declaration in reversed(self._declarations)
+        }.values()
         yield from self._datasets()
         for job in {job for edge in self._edges for job in edge.jobs}:
             yield Node(DECLARED_JOB, _iri("job", job), DECLARED_JOB.types, {"rdfs:label": (job,)})
@@ -289,7 +296,7 @@ class _Nodes:
     def _repeated(self) -> Iterator[Node]:
         """The objects and columns of the graph that are referred to, with what their shapes ask for."""
         for iri in self._used_objects | {owner for _, owner in self._used_columns}:
-            types = tuple(sorted({_prefixed(one) for one in self._graph.objects(iri, "rdf:type")}))
+            types = tuple(sorted({_prefixed(type_iri) for type_iri in self._graph.objects(iri, "rdf:type")}))
             yield Node(OBJECT, iri, types, {"ah:domain": (self._graph.text(iri, "ah:domain") or "",)})
         for iri, owner in self._used_columns:
             name = self._graph.text(iri, "ah:columnName") or ""
@@ -306,11 +313,11 @@ def _declared_dataset(end: End) -> DeclaredDataset:
     return end.dataset
 
 
-def _iri(what: str, *key: str) -> str:
+def _iri(kind: str, *key: str) -> str:
     digest = hashlib.sha256(
         "\0".join(f"{len(part)}:{part}" for part in key).encode("utf-8", "surrogatepass")
     ).hexdigest()
-    return f"declared/{what}/{digest[:20]}"
+    return f"declared/{kind}/{digest[:20]}"
 
 
 def _prefixed(iri: str) -> str:

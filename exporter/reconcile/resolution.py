@@ -113,9 +113,9 @@ class Resolver:
         """What the dataset is at a time, in microseconds since 1970 (UTC); now, if it is None."""
         key = declared, time
         if key not in self._resolutions:
-            found = self._resolutions[key] = self._resolve(declared, time)
-            if isinstance(found, ObjectLine):
-                self._named[found.root].add((match_name(declared.name), time))
+            resolution = self._resolutions[key] = self._resolve(declared, time)
+            if isinstance(resolution, ObjectLine):
+                self._named[resolution.root].add((match_name(declared.name), time))
         return self._resolutions[key]
 
     def _resolve(self, declared: DeclaredDataset, time: int | None) -> Resolution:
@@ -192,27 +192,27 @@ class Resolver:
         )
         if not names or not names[-1].ident or names[-1] not in holders:
             return None
-        found = self._line(match_name(names[-1].name), [names[-1]], None)
-        return found if isinstance(found, ObjectLine) else None
+        resolution = self._line(match_name(names[-1].name), [names[-1]], None)
+        return resolution if isinstance(resolution, ObjectLine) else None
 
     # --- what was renamed or swapped around it ------------------------------------------------------------------------
 
     @cached_property
     def _moves(self) -> Mapping[tuple[str, str], list[Move]]:
         """The RENAMEs and SWAPs of which rows do not say which objects they are about, by account and name."""
-        found = defaultdict[tuple[str, str], list[Move]](list)
+        moves = defaultdict[tuple[str, str], list[Move]](list)
         for account, places in container_histories(self._lookups).items():
-            for one in places.statements:
-                if one.operation in {RENAME, SWAP}:
-                    told = {"swapped": "" if one.operation == RENAME else one.other, "time": one.at}
-                    text = change_in_words({**told, "query_id": one.query_id}, one.name, one.other)
-                    for name in one.names:
-                        found[account, match_name(name)].append(Move(parse_time(one.at) or 0, text))
+            for statement in places.statements:
+                if statement.operation in {RENAME, SWAP}:
+                    row = {"swapped": "" if statement.operation == RENAME else statement.other, "time": statement.at}
+                    text = change_in_words({**row, "query_id": statement.query_id}, statement.name, statement.other)
+                    for name in statement.names:
+                        moves[account, match_name(name)].append(Move(parse_time(statement.at) or 0, text))
         for renaming in renamings(self._lookups):
             if renaming.kind in NAMED:
                 for key in renaming.ends:
-                    found[key].append(Move(parse_time(renaming.time.isoformat()) or 0, renaming.sentences[0]))
-        return found
+                    moves[key].append(Move(parse_time(renaming.time.isoformat()) or 0, renaming.sentences[0]))
+        return moves
 
     def moves(self, line: ObjectLine) -> list[Move]:
         """The RENAMEs and SWAPs after which the names of a line may be of other objects than rows of before or after
@@ -330,8 +330,8 @@ def _locations(store: Store) -> dict[DeclaredDataset, ObjectLine]:
 
 def _own_first(places: Iterable[str]) -> list[str]:
     """The places of accounts of the graph; if none has the name, those of other accounts, whose objects rows name."""
-    every = list(places)
-    return [place for place in every if AT not in place] or every
+    all_places = list(places)
+    return [place for place in all_places if AT not in place] or all_places
 
 
 def _holds(holder: NameHolder, time: int | None) -> bool:

@@ -60,16 +60,16 @@ class BackgroundAnswers:
         ``until`` (:func:`time.monotonic`).
         """
         with self._lock:
-            one = self._tries.get(key)
-            if one is None:
-                one = self._tries[key] = _Attempt(self._executor, ask)
-            elif one.is_to_be_repeated and (self._repeated is None or self._repeated.future.done()):
-                one = self._repeated = self._tries[key] = _Attempt(self._executor, ask, one.times + 1)
+            attempt = self._tries.get(key)
+            if attempt is None:
+                attempt = self._tries[key] = _Attempt(self._executor, ask)
+            elif attempt.is_to_be_repeated and (self._repeated is None or self._repeated.future.done()):
+                attempt = self._repeated = self._tries[key] = _Attempt(self._executor, ask, attempt.times + 1)
             self._tries.move_to_end(key)
             if len(self._tries) > _MOST_CACHED:
                 self._tries.popitem(last=False)
         try:
-            return one.future.result(max(0.0, min(one.since + wait, until) - monotonic()))
+            return attempt.future.result(max(0.0, min(attempt.since + wait, until) - monotonic()))
         except ExporterError:
             if not self._keeps_errors:
                 with self._lock:

@@ -40,14 +40,14 @@ def check_of(auth: str) -> Check:
     """The check of each request: None where it may go on. Raises UsageError for what is neither form, and for a file
     that cannot be used.
     """
-    kind, _, rest = auth.partition(":")
-    if kind == "basic" and rest:
-        return _Basic(_users(Path(rest)))
-    if kind == "header" and rest.lower() in _SENT_BY_ALL:
-        raise UsageError(f"--auth {auth}: every client sends {rest}; give the header in which a proxy names the user.")
-    if kind == "header" and _is_header(rest):
-        return lambda: None if request.headers.get(rest, "").strip() else _refused(f"The proxy sent no {rest}.", 403)
-    shown = auth if kind == "header" and ":" not in rest else "***"  # it may be a password
+    kind, _, value = auth.partition(":")
+    if kind == "basic" and value:
+        return _Basic(_users(Path(value)))
+    if kind == "header" and value.lower() in _SENT_BY_ALL:
+        raise UsageError(f"--auth {auth}: every client sends {value}; give the header in which a proxy names the user.")
+    if kind == "header" and _is_header(value):
+        return lambda: None if request.headers.get(value, "").strip() else _refused(f"The proxy sent no {value}.", 403)
+    shown = auth if kind == "header" and ":" not in value else "***"  # it may be a password
     raise UsageError(f"--auth {shown}: {_USAGE}.")
 
 
@@ -55,9 +55,9 @@ def _users(path: Path) -> dict[str, str]:
     try:
         lines = files.read(path, _LARGEST).decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
+        reason = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
         shown = "***" if ":" in str(path) else path  # a name and a password, where a file is expected
-        raise UsageError(f"--auth basic:{shown}: {why}; {_USAGE}.") from None
+        raise UsageError(f"--auth basic:{shown}: {reason}; {_USAGE}.") from None
     users = {}
     for number, line in enumerate(lines, 1):
         if line.strip() and not line.startswith("#"):

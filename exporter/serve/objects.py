@@ -71,14 +71,14 @@ def objects(site: Site) -> Blueprint:
         shown, others = _requested_object(site)
         if shown is None:
             return unknown(site), 404
-        alone = _alone(shown, others)
+        of_one_object = _about_one_object(shown, others)
         with ThreadPoolExecutor(1) as executor:  # beside the parts
             weeks = executor.submit(_weeks, site, shown)
-            parts, notes = _answered(site, shown, _of_object(site, shown), alone)
+            parts, notes = _answered(site, shown, _of_object(site, shown), of_one_object)
         return render_template(
             "object.html", shown=shown, thing=shown.thing, same=_same(site, shown), others=others, sections=parts,
             unknown=notes, weeks=weeks.result(),
-            summary=[description(site, shown, parts), *summary_lines(OF_OBJECT, parts, notes, alone)],
+            summary=[description(site, shown, parts), *summary_lines(OF_OBJECT, parts, notes, of_one_object)],
         )  # fmt: skip
 
     @routes.get("/column")
@@ -94,19 +94,19 @@ def objects(site: Site) -> Blueprint:
             named = site.rows("page-named", {"object_name": request.args["name"]})
             for iri in dict.fromkeys(row["object_iri"] or "" for row in named):
                 holder = site.thing(iri)
-                if holder is not None and (found := site.column_of(holder, name))[0] is not None:
-                    (spelling, columns), shown = found, site.subject(holder, request.args["name"])
+                if holder is not None and (of_holder := site.column_of(holder, name))[0] is not None:
+                    (spelling, columns), shown = of_holder, site.subject(holder, request.args["name"])
                     others = _others(site, shown, site.ask("page-named", {"object_name": request.args["name"]}))
                     break
-        of = {"shown": shown, "thing": shown.thing, "same": _same(site, shown), "others": others}
+        context = {"shown": shown, "thing": shown.thing, "same": _same(site, shown), "others": others}
         if spelling is None:
-            return render_template("no_column.html", **of, name=name, columns=columns), 404
-        alone = _alone(shown, others)
-        parts, notes = _answered(site, shown, _of_column(site, shown, spelling), alone)
+            return render_template("no_column.html", **context, name=name, columns=columns), 404
+        of_one_object = _about_one_object(shown, others)
+        parts, notes = _answered(site, shown, _of_column(site, shown, spelling), of_one_object)
         return render_template(
-            "column.html", **of, column=spelling, sections=parts, unknown=notes,
+            "column.html", **context, column=spelling, sections=parts, unknown=notes,
             past=next((past_of(row) for row in columns if row["column_name"] == spelling), ""),
-            summary=summary_lines(OF_COLUMN, parts, notes, alone), weeks=_weeks(site, shown, spelling),
+            summary=summary_lines(OF_COLUMN, parts, notes, of_one_object), weeks=_weeks(site, shown, spelling),
         )  # fmt: skip
 
     return routes
@@ -128,10 +128,10 @@ def _requested_object(site: Site) -> tuple[PageSubject | None, Table | None]:
 
 def _others(site: Site, shown: PageSubject, named: Answer) -> Table | None:
     """Of the rows of objects with a name, those that the page is not of; None if there are none."""
-    rest = with_rows(named, (row for row in named.dicts() if row["object_iri"] not in shown.iris))
-    if not rest.rows:
+    namesakes = with_rows(named, (row for row in named.dicts() if row["object_iri"] not in shown.iris))
+    if not namesakes.rows:
         return None
-    return table(site, rest if "account" in rest.columns else site.with_accounts(rest))
+    return table(site, namesakes if "account" in namesakes.columns else site.with_accounts(namesakes))
 
 
 def _same(site: Site, shown: PageSubject) -> Table | None:
@@ -142,7 +142,7 @@ def _same(site: Site, shown: PageSubject) -> Table | None:
     return table(site, with_rows(named, (row for row in named.dicts() if row["object_iri"] in shown.until)))
 
 
-def _alone(shown: PageSubject, others: Table | None) -> str:
+def _about_one_object(shown: PageSubject, others: Table | None) -> str:
     """What a part without rows says of a page of one object, if others had its name; else empty."""
     return ALONE.format(_called(shown.thing)) if others is not None and not shown.name else ""
 
@@ -161,8 +161,8 @@ def unknown(site: Site) -> str:
             "unknown.html", what="object", requested=requested, similar=table(site, same), notes=notes, is_path=True
         )
     part = requested.replace('"', "").rpartition(".")[2] or requested
-    found = site.ask("page-search", {"text": part})
-    similar = replace(found, rows=merged(found.columns, found.rows, None))  # the objects of a name in one row
+    matches = site.ask("page-search", {"text": part})
+    similar = replace(matches, rows=merged(matches.columns, matches.rows, None))  # the objects of a name in one row
     notes = site.ask("page-named", {"object_name": requested}).notes
     return render_template(
         "unknown.html", what="object", requested=requested, similar=table(site, similar, _FEW), notes=notes
@@ -330,8 +330,8 @@ def _columns(site: Site, shown: PageSubject, until: float) -> Answer:
     thing = shown.thing
     answer = site.ask("page-columns", {"object": thing.iri})
     if shown.name:
-        every = {row["column_name"] or "" for row in site.rows("page-column-names", {"object": shown.iris}, shown.most)}
-        lost = sorted(every - {row["column_name"] for row in answer.dicts()})
+        names = {row["column_name"] or "" for row in site.rows("page-column-names", {"object": shown.iris}, shown.most)}
+        lost = sorted(names - {row["column_name"] for row in answer.dicts()})
         notes = [_only(shown), *([FORMER_COLUMNS.format(first_of(lost, _FEW))] if lost else []), *answer.notes]
         blank = dict.fromkeys(answer.columns)
         answer = with_rows(
@@ -345,10 +345,12 @@ def _columns(site: Site, shown: PageSubject, until: float) -> Answer:
     return site.with_policies(thing, answer, _WAIT, until)
 
 
-def _answered(site: Site, shown: PageSubject, asked: Sequence[PendingPart], alone: str) -> tuple[list[Part], list[str]]:
+def _answered(
+    site: Site, shown: PageSubject, asked: Sequence[PendingPart], of_one_object: str
+) -> tuple[list[Part], list[str]]:
     """The parts in order, with their answers; and the notes on the whole page: what the record does not have, and those
     that several parts have, but for those on inferred steps. A part without rows keeps its notes, since they are in the
-    place of the answer. ``alone``: what such a part says, too, if other objects had the name.
+    place of the answer. ``of_one_object``: what such a part says, too, if other objects had the name.
 
     All questions that may take long are started before the page waits for any of them, and the others are asked two at
     a time, by the two processes for pages; their answers are cached. If a question fails, the other parts of the page
@@ -366,13 +368,13 @@ def _answered(site: Site, shown: PageSubject, asked: Sequence[PendingPart], alon
         part_of(site, title, name, partial(ask, until), empty, _FEW if more else None, more)
         for title, name, ask, empty, more in asked
     ]
-    parts = [_with_alone(part, alone) for part in parts] if alone else parts
+    parts = [_with_sentence(part, of_one_object) for part in parts] if of_one_object else parts
     parts = [_with_links_by_name(part, shown.name) if part.name == "columns" and shown.name else part for part in parts]
     notes = site.short_queries(shown.iris)
     notes += [MADE_OF] if _kinds(shown)[0] else []
     notes += [BEFORE.format(first=site.first[:10])] if site.first else []
     count = Counter(note for part in parts if part.table for note in part.table.notes)
-    of_parts = (INFERRED, *filter(None, (alone, _only(shown))))
+    of_parts = (INFERRED, *filter(None, (of_one_object, _only(shown))))
     common = [note for note, times in count.items() if times > 1 and not note.startswith(of_parts)]
     for number, part in enumerate(parts):
         if part.table and part.table.rows:
@@ -381,13 +383,13 @@ def _answered(site: Site, shown: PageSubject, asked: Sequence[PendingPart], alon
     return parts, list(dict.fromkeys([*notes, *common]))
 
 
-def _with_alone(part: Part, alone: str) -> Part:
+def _with_sentence(part: Part, of_one_object: str) -> Part:
     """A part that says, if it has no rows, which object it is about: in its words, or with the notes in their place."""
     if part.table is None or part.table.rows:
         return part
     notes = part.table.notes
-    found = replace(part.table, notes=[*notes, alone] if part.table.is_explained else notes)
-    return part._replace(table=found, words=f"{part.words} {alone}")
+    explained = replace(part.table, notes=[*notes, of_one_object] if part.table.is_explained else notes)
+    return part._replace(table=explained, words=f"{part.words} {of_one_object}")
 
 
 def _with_links_by_name(part: Part, name: str) -> Part:
@@ -395,8 +397,8 @@ def _with_links_by_name(part: Part, name: str) -> Part:
     if part.table is None:
         return part
     rows = [
-        [first._replace(href=url_for("objects.column", name=name, column=first.text), pages=()), *rest]
-        for first, *rest in part.table.rows
+        [first._replace(href=url_for("objects.column", name=name, column=first.text), pages=()), *other_cells]
+        for first, *other_cells in part.table.rows
     ]
     return part._replace(table=replace(part.table, rows=rows))
 

@@ -221,8 +221,8 @@ def _by_kind(site: Site, answer: Answer) -> Iterator[tuple[str, Table]]:
     names: dict[tuple[str | None, ...], list[str]] = defaultdict(list)
     for row in rows:
         if row["kind"] not in ("Column", "User", "Software Agent", "Query", "SQL"):
-            name, found = row["object_name"], row["found"]
-            names[name or found, row["object_iri"], row["kind"]] += [found] if found and found != name else []
+            name, match = row["object_name"], row["found"]
+            names[name or match, row["object_iri"], row["kind"]] += [match] if match and match != name else []
     objects: dict[str, list[tuple[str | None, ...]]] = {"Objects": [], "Tags": [], "Policies": []}
     for (name, iri, kind), other_names in names.items():
         group = "Tags" if kind == "Tag" else "Policies" if (kind or "").endswith(" Policy") else "Objects"
@@ -271,8 +271,8 @@ _OF_QUERIES: Final = (
     Filter("since", "Since", "date"),
     Filter("until", "Until", "date"),
 )
-_NAMES_OF_NAME: Final = tuple(one.name for one in _OF_NAME)
-_NAMES_OF_QUERIES: Final = tuple(one.name for one in _OF_QUERIES)
+_NAMES_OF_NAME: Final = tuple(field.name for field in _OF_NAME)
+_NAMES_OF_QUERIES: Final = tuple(field.name for field in _OF_QUERIES)
 _CANNOT_FIND: Final = {"type": "Only queries with a line of QUERY_HISTORY have a type."}
 """What a filter cannot find."""
 
@@ -331,18 +331,18 @@ def _listed(
     """A list with its filters; ``fixed``: parameters that no filter sets. A list without rows says which filters there
     are, and what they cannot find.
     """
-    values = {one.name: request.args.get(one.name, "") for one in filters}
+    values = {field.name: request.args.get(field.name, "") for field in filters}
     given = {name: value for name, value in values.items() if value}
     empty = site.no_row("shows one")
     if given:
-        set_filters = "; ".join(f"{one.label} = {given[one.name]}" for one in filters if one.name in given)
+        set_filters = "; ".join(f"{field.label} = {given[field.name]}" for field in filters if field.name in given)
         unknown = [_CANNOT_FIND[name] for name in given if name in _CANNOT_FIND]
         empty = " ".join([f"{empty[:-1]} with these filters: {set_filters}.", *unknown])
     page = partial(
         render_template,
         "list.html",
         title=title,
-        filters=[(one, values[one.name]) for one in filters],
+        filters=[(field, values[field.name]) for field in filters],
         other_fields=[(name, value) for name, value in request.args.items(multi=True) if name not in values],
         empty=empty,
     )

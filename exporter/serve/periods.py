@@ -73,18 +73,18 @@ def seen_together(answer: Answer) -> Answer:
     """Rows that differ only in when and where something was seen as one: a view over a table that is made anew each
     night is one view, first seen over the first of the tables.
     """
-    found: dict[tuple[str | None, ...], Row] = {}
+    rows_by_key: dict[tuple[str | None, ...], Row] = {}
     for row in answer.dicts():
         key = tuple(cell for name, cell in row.items() if name not in _SEEN)
-        one = found.setdefault(key, row)
-        ends = [each["valid_until"] for each in (one, row)]
-        found[key] = {
-            **one,
-            "first_seen": min((each["first_seen"] or "" for each in (one, row)), key=_at),
-            "last_seen": max((each["last_seen"] or "" for each in (one, row)), key=_at),
+        earlier = rows_by_key.setdefault(key, row)
+        ends = [seen_row["valid_until"] for seen_row in (earlier, row)]
+        rows_by_key[key] = {
+            **earlier,
+            "first_seen": min((seen_row["first_seen"] or "" for seen_row in (earlier, row)), key=_at),
+            "last_seen": max((seen_row["last_seen"] or "" for seen_row in (earlier, row)), key=_at),
             "valid_until": None if None in ends else max((end or "" for end in ends), key=_at),
         }
-    return cut(with_rows(answer, found.values()))
+    return cut(with_rows(answer, rows_by_key.values()))
 
 
 def _latest_first(rows: Iterable[Row]) -> list[Row]:
@@ -136,7 +136,7 @@ def _called_then(site: Site, settings: Sequence[Row]) -> list[Row]:
 
 def _called(setting: Row, names: Sequence[Row]) -> str | None:
     own, until = setting["set_name"], setting["valid_until"]
-    then = (one["name"] for one in names if until is None or _at(one["valid_from"] or "") < _at(until))
+    then = (row["name"] for row in names if until is None or _at(row["valid_from"] or "") < _at(until))
     last = next(then, None)
     return own if last is None or match_name(last) == match_name(own or "") else f"{last} (set as {own})"
 

@@ -62,8 +62,8 @@ _STATUS: Final[Mapping[type[ExporterError], int]] = {
 
 
 class _ProtocolError(UsageError):
-    def __init__(self, why: str, status: int = 400) -> None:
-        super().__init__(why)
+    def __init__(self, reason: str, status: int = 400) -> None:
+        super().__init__(reason)
         self.status = status
 
 

@@ -113,7 +113,7 @@ def _facts(site: Site, values: Sequence[tuple[str, str]]) -> list[tuple[str, Cel
     }
     facts = []
     for name, value in sorted(
-        (one for one in values if one[0] not in _ELSEWHERE),
+        (fact for fact in values if fact[0] not in _ELSEWHERE),
         key=lambda fact: (order.index(fact[0]) if fact[0] in order else len(order), fact),
     ):
         cell = _fact(name, value)
@@ -158,7 +158,7 @@ def _columns_together(answer: Answer) -> Answer:
     if answer.columns[-1:] != ("column_name",):
         return answer
     groups: dict[tuple[str | None, ...], list[str]] = {}
-    for *rest, column in answer.rows:
-        groups.setdefault(tuple(rest), []).extend([column] if column else [])
-    rows: list[tuple[str | None, ...]] = [(*rest, as_list(columns)) for rest, columns in groups.items()]
+    for *other_cells, column in answer.rows:
+        groups.setdefault(tuple(other_cells), []).extend([column] if column else [])
+    rows: list[tuple[str | None, ...]] = [(*other_cells, as_list(columns)) for other_cells, columns in groups.items()]
     return Answer((*answer.columns[:-1], "columns"), rows, answer.notes)

@@ -191,8 +191,8 @@ def _urgent_first(why: str, answer: Answer) -> tuple[str, Answer]:
 def _on_helpers(left_out: int) -> str:
     """The sentence that counts the changes of helpers that are left out; empty where there are none."""
     of_helpers = "of helpers (what loads fill, read and drop)"
-    what = counted(left_out, f"change {of_helpers} is", f"changes {of_helpers} are")
-    return f" {what} left out." if left_out else ""
+    changes = counted(left_out, f"change {of_helpers} is", f"changes {of_helpers} are")
+    return f" {changes} left out." if left_out else ""
 
 
 def _urgency(kind: str) -> int:

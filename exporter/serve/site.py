@@ -269,8 +269,8 @@ class Site:
         """The objects with a path in all accounts: paths are those of the exported account, and others have it below
         their own.
         """
-        found = [thing for place in self.places if (thing := self.thing(place + path))] if "://" not in path else []
-        rows: list[tuple[str | None, ...]] = [(thing.iri, thing.kind, thing.id, thing.name) for thing in found]
+        things = [thing for place in self.places if (thing := self.thing(place + path))] if "://" not in path else []
+        rows: list[tuple[str | None, ...]] = [(thing.iri, thing.kind, thing.id, thing.name) for thing in things]
         return self.with_accounts(Answer(("object_iri", "kind", "id", "object_name"), rows))
 
     def ask_in_background(  # noqa: PLR0913 - a question, and how long it is waited for
@@ -364,7 +364,9 @@ class Site:
         if name in columns:
             return name, rows
         spelling = name[1:-1].replace('""', '"') if name[:1] == name[-1:] == '"' else None
-        same_name = [one for one in columns if (one == spelling if spelling else one.upper() == name.upper())]
+        same_name = [
+            column for column in columns if (column == spelling if spelling else column.upper() == name.upper())
+        ]
         return next(iter(same_name), None), rows
 
     def with_policies(self, thing: SiteObject, columns: Answer, wait: float, until: float = inf) -> Answer:

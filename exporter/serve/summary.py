@@ -63,10 +63,10 @@ _NAMED: Final = 4
 
 
 def summary_lines(
-    titles: Mapping[str, str], parts: Sequence[Part], common: Sequence[str], alone: str
+    titles: Mapping[str, str], parts: Sequence[Part], common: Sequence[str], of_one_object: str
 ) -> Iterator[SummaryLine]:
-    """The lines at the beginning of a page. ``common``: notes on all of the page; ``alone``: what each part without
-    rows says of the object that it is about.
+    """The lines at the beginning of a page. ``common``: notes on all of the page; ``of_one_object``: what each part
+    without rows says of the object that it is about.
     """
     by_name = {part.name: part for part in parts}
     for name, title in titles.items():
@@ -77,13 +77,13 @@ def summary_lines(
             make = {"settings": _settings_in_force, "changes": _last_change, "granted": _granted}.get(name, _names_in)
             cells = make(name, part.table)
             if name == "settings":
-                said = [note for note in part.table.notes if note.startswith(_OF_PROTECTION)]
-                cells = [*cells, *([Cell(f". {' '.join(said)}")] if said else [])]
+                protection_notes = [note for note in part.table.notes if note.startswith(_OF_PROTECTION)]
+                cells = [*cells, *([Cell(f". {' '.join(protection_notes)}")] if protection_notes else [])]
             if _may_lack(name, part.table.notes, common):
                 cells = [*cells, Cell(". Notes below say what is not among these.")]
             yield SummaryLine(title, name, cells)
         else:
-            notes = [note for note in (part.table.notes if part.table else ()) if note != alone]
+            notes = [note for note in (part.table.notes if part.table else ()) if note != of_one_object]
             own = [note for note in notes if note not in common] or notes[:1]
             more = [_MORE] if len(own) > 1 else []
             # Where a note says what the record may lack, "No row shows it" is not said flatly, as in the part itself.
@@ -133,23 +133,25 @@ def _last_change(_: str, table: Table) -> list[Cell]:
 def _names_in(name: str, table: Table) -> list[Cell]:
     """The first names of users or objects in a part, how many more there are, and the last time that the rows have."""
     rows = table.dicts()
-    first = "source_object_name" if name == "behind" else next(one for one in _FIRST if one in table.columns)
+    first = "source_object_name" if name == "behind" else next(column for column in _FIRST if column in table.columns)
     names: dict[str, list[dict[str, Cell]]] = {}  # several objects can have had a name
     for row in rows:
         if row[first].text:
             names.setdefault(f"{row[first].text}{row[first].after}", []).append(row)
     cells = _joined(", ", ([same[0][first], Cell(_objects_of(same, first))] for same in list(names.values())[:_NAMED]))
-    rest = "" if (remaining := len(names) - _NAMED) <= 0 else (
+    and_more = "" if (remaining := len(names) - _NAMED) <= 0 else (
         f" and {_more_than(table)}{remaining:,} other{'s' if remaining > 1 or _more_than(table) else ''}"
     )  # fmt: skip
     is_inferred = any(note.startswith(INFERRED) for note in table.notes)
     if name == "sources":
-        rest += f", read by the queries that wrote it{' or cloned with its schema or database' if is_inferred else ''}"
-    rest += " (partly inferred from names)" if is_inferred else ""
+        and_more += (
+            f", read by the queries that wrote it{' or cloned with its schema or database' if is_inferred else ''}"
+        )
+    and_more += " (partly inferred from names)" if is_inferred else ""
     times = [
         row[last].text[:10] for last in ("last_read", "last", "last_write", "last_seen") for row in rows if last in row
     ]
-    return [*cells, Cell(rest + (f"; last on {max(times)}" if any(times) else ""))]
+    return [*cells, Cell(and_more + (f"; last on {max(times)}" if any(times) else ""))]
 
 
 def _objects_of(rows: Sequence[Mapping[str, Cell]], first: str) -> str:
@@ -181,8 +183,11 @@ def description(site: Site, shown: PageSubject, parts: Sequence[Part]) -> Summar
     if row["schema"]:
         cells += [Cell(" in "), Cell(row["schema_name"] or "", url_for("objects.show", id=site.path(row["schema"])))]
     if (columns := tables.get("columns")) and columns.rows:
-        each = site.rows("page-columns", {"object": thing.iri})
-        count, dropped = sum(not past_of(column) for column in each), sum(bool(column["dropped"]) for column in each)
+        column_rows = site.rows("page-columns", {"object": thing.iri})
+        count, dropped = (
+            sum(not past_of(column) for column in column_rows),
+            sum(bool(column["dropped"]) for column in column_rows),
+        )
         lost = f" and {counted(dropped, 'that was dropped', 'that were dropped')}" if dropped else ""
         cells.append(Cell(f", {counted(count, 'column')}{lost}"))
     if (names := tables.get("names")) and names.rows:

@@ -190,7 +190,7 @@ def table(
     """
     columns = tuple(column for column in answer.columns if not column.endswith("_iri"))
     rows = replace(answer, rows=answer.rows[:most]).dicts()
-    cells = _Cells(site, rows, listed if has_lists else _alone)
+    cells = _Cells(site, rows, listed if has_lists else _single_value)
     is_few = most is not None and len(answer.rows) > most
     return Table(
         columns,
@@ -297,7 +297,7 @@ class _Cells:
         return [(part, name, "" if value is None else f" = {value}") for part, name, value in parts]
 
 
-def _alone(cell: str | None) -> list[str]:
+def _single_value(cell: str | None) -> list[str]:
     """The value of a cell that has no list."""
     return [cell] if cell else []
 

@@ -120,8 +120,8 @@ class Asked:
 
     def by_id(self, ident: str, domain: str) -> str:
         """How to ask this question by an id: ``object_id=5 domain=Stage``."""
-        parameter = next((one for one in self.question.parameters if one.kind == "domain"), None)
-        return by_id(self.graph, ident, domain, parameter)
+        kind_parameter = next((parameter for parameter in self.question.parameters if parameter.kind == "domain"), None)
+        return by_id(self.graph, ident, domain, kind_parameter)
 
     def values(self, *names: str) -> list[str]:
         """All values of these parameters."""
@@ -187,8 +187,11 @@ def record_begin(graph: Lookups) -> str:
 
 def queries_in_words(graph: Lookups, queries: Iterable[str]) -> str:
     """``query q1`` or ``queries q1, q2``; those without an id by when they started."""
-    each = [(graph.text(query, "ah:queryId"), graph.text(query, "prov:startedAtTime")) for query in queries]
-    ids, times = sorted(ident for ident, _ in each if ident), sorted({time or "" for ident, time in each if not ident})
+    pairs = [(graph.text(query, "ah:queryId"), graph.text(query, "prov:startedAtTime")) for query in queries]
+    ids, times = (
+        sorted(ident for ident, _ in pairs if ident),
+        sorted({time or "" for ident, time in pairs if not ident}),
+    )
     texts = [f"{'query' if len(ids) == 1 else 'queries'} {first_of(ids, _SHOWN)}"] if ids else []
     texts += [f"queries without an id at {first_of(times, _SHOWN)}"] if times else []
     return " and ".join(texts)
@@ -266,8 +269,8 @@ class Lineage:
             return set(), None
         if asked.is_of_page:
             place = asked.answer.columns.index("version")
-            found = {version for row in asked.answer.rows if (version := row[place])}
-            return (set(map(self.whole, found)), found) if self.is_of_columns else (found, None)
+            versions = {version for row in asked.answer.rows if (version := row[place])}
+            return (set(map(self.whole, versions)), versions) if self.is_of_columns else (versions, None)
         of_objects = self._select(_STARTS)
         columns = self._select(_STARTS_OF_COLUMNS) if asked.values("column_name") else set()
         columns = {column for column in columns if not self.is_up or self.whole(column) in of_objects}
@@ -311,13 +314,13 @@ class Lineage:
         """When the queries started that made the first of these states of each object; without those that were there
         before the first row.
         """
-        found: dict[str, list[str]] = {}
+        starts: dict[str, list[str]] = {}
         for state in self.states:
             makers = self._graph.objects(state, "prov:wasGeneratedBy")
-            found.setdefault(self.thing(state), []).append(
+            starts.setdefault(self.thing(state), []).append(
                 next((time for maker in makers if (time := self._graph.text(maker, "prov:startedAtTime"))), "")
             )
-        return {thing: min(times, key=datetime.fromisoformat) for thing, times in found.items() if all(times)}
+        return {thing: min(times, key=datetime.fromisoformat) for thing, times in starts.items() if all(times)}
 
     @cached_property
     def names(self) -> set[str]:

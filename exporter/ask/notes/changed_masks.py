@@ -31,15 +31,15 @@ def reads_around_changes(asked: Asked) -> Iterator[str]:
     graph = asked.graph
     if not is_by_day(graph):
         return
-    found = set[str]()
+    texts = set[str]()
     for column, first, last in _copies_read(graph) if asked.name == UNMASKED_COPIES else _masked_read(asked):
         if asked.has(first, last):
             thing = graph.text(column, "ah:columnOf") or ""
-            found.add(f"{graph.name_at(thing, first.isoformat())} on {first:%Y-%m-%d}")
-    if found:
+            texts.add(f"{graph.name_at(thing, first.isoformat())} on {first:%Y-%m-%d}")
+    if texts:
         yield (
             f"{BY_DAY} masks were set or ended between the first and the last of alike reads of a day, and the answer "
-            f"lacks reads between these two: {first_of(sorted(found), _SHOWN)}. A graph of --reads full has each read."
+            f"lacks reads between these two: {first_of(sorted(texts), _SHOWN)}. A graph of --reads full has each read."
         )
 
 
@@ -82,13 +82,13 @@ class _Copies:
         return self._masked & sources.keys() - reachable([copy], self._graph.renamed_columns).keys()
 
     def _copied_to(self, column: str) -> set[str]:
-        graph, found = self._graph, set[str]()
+        graph, copies = self._graph, set[str]()
         for version in graph.subjects("prov:specializationOf", column):
             for filled in graph.subjects("prov:wasDerivedFrom", version):
-                found |= set(graph.objects(filled, "prov:specializationOf"))
-        for one in found:
-            self._sources[one].add(column)
-        return found
+                copies |= set(graph.objects(filled, "prov:specializationOf"))
+        for copy in copies:
+            self._sources[copy].add(column)
+        return copies
 
 
 def _masked_read(asked: Asked) -> Iterator[_Read]:
@@ -109,7 +109,9 @@ def _copies_read(graph: Lookups) -> Iterator[_Read]:
         own, counted = own_masks.of(copy), None
         changes = sorted({*of_all, *_changes(own)}) if own else of_all
         for reads in _around(graph, copy, changes):
-            counted = counted or _Counted((held for one in copies.masked_sources(copy) for held in masks.of(one)), own)
+            counted = counted or _Counted(
+                (held for source in copies.masked_sources(copy) for held in masks.of(source)), own
+            )
             if counted.is_between(*reads[1:]):
                 yield reads
 
@@ -120,8 +122,8 @@ class _Counted:
     def __init__(self, of_sources: Iterable[Held], own: Iterable[Held]) -> None:
         gaps = sorted((held.since, held.until) for held in own)
         self._of = {held: list(without(held, gaps)) for held in of_sources}
-        every = ((piece, held) for held, pieces in self._of.items() for piece in pieces)
-        self._pieces = sorted(every, key=lambda one: one[0].since)
+        all_pieces = ((piece, held) for held, pieces in self._of.items() for piece in pieces)
+        self._pieces = sorted(all_pieces, key=lambda pair: pair[0].since)
         self._begins = [piece.since for piece, _ in self._pieces]
 
     def is_between(self, first: datetime, last: datetime) -> bool:
@@ -129,13 +131,13 @@ class _Counted:
         inside = self._pieces[bisect_right(self._begins, first) : bisect_left(self._begins, last)]
         return any(
             piece.until <= last
-            and not any(one.since <= time < one.until for one in self._of[held] for time in (first, last))
+            and not any(part.since <= time < part.until for part in self._of[held] for time in (first, last))
             for piece, held in inside
         )
 
 
-def _changes(every: Collection[Held]) -> list[datetime]:
-    return sorted({time for held in every for time in (held.since, held.until)} - {EARLY, LATE})
+def _changes(periods: Collection[Held]) -> list[datetime]:
+    return sorted({time for held in periods for time in (held.since, held.until)} - {EARLY, LATE})
 
 
 def _around(graph: Lookups, column: str, changes: list[datetime], agents: set[str] | None = None) -> Iterator[_Read]:
@@ -155,5 +157,5 @@ def _around(graph: Lookups, column: str, changes: list[datetime], agents: set[st
 
 
 def _enforces(graph: Lookups, reads: str, column: str) -> bool:
-    masks = (one for one in graph.objects(reads, "ah:enforced") if graph.is_mask(one))
-    return any(column in graph.objects(one, "ah:protectedColumn") for one in masks)
+    masks = (mask for mask in graph.objects(reads, "ah:enforced") if graph.is_mask(mask))
+    return any(column in graph.objects(mask, "ah:protectedColumn") for mask in masks)

@@ -94,8 +94,8 @@ def _lacks_grants(asked: Asked, row: Solution, has: Collection[str]) -> bool:
     forms = row["nameless"], row["thing"]
     return any(
         any(asked.graph.subjects("ah:grantedObject", other))
-        and (one in has and other not in has if has else any(asked.graph.subjects("ah:grantee", one)))
-        for one, other in (forms, forms[::-1])
+        and (form in has and other not in has if has else any(asked.graph.subjects("ah:grantee", form)))
+        for form, other in (forms, forms[::-1])
     )
 
 
@@ -243,22 +243,24 @@ def _renamed(asked: Asked, earlier_notes: Sequence[str]) -> Iterator[str]:
     """
     renamings = [*renamings_of(asked)] if asked.name not in _AS_IT_WAS else []
     by_its_names = _relevant(asked, renamings)
-    found = {*by_its_names, *renamings_of_settings(asked, renamings, asked.asked_objects)}
-    relevant = [renaming for renaming in renamings if renaming in found]
-    said = [text for one in relevant for text in one.sentences if any(text in note for note in earlier_notes)]
-    sentences = (min(renaming.sentences) for renaming in relevant if not {*renaming.sentences} & {*said})
+    concerned = {*by_its_names, *renamings_of_settings(asked, renamings, asked.asked_objects)}
+    relevant = [renaming for renaming in renamings if renaming in concerned]
+    already_noted = [
+        text for renaming in relevant for text in renaming.sentences if any(text in note for note in earlier_notes)
+    ]
+    sentences = (min(renaming.sentences) for renaming in relevant if not {*renaming.sentences} & {*already_noted})
     fresh = list(dict.fromkeys(sentences))
     if not fresh:
         return
     asked_names = _asked_names(asked, relevant)
-    others = dict.fromkeys(
+    to_ask = dict.fromkeys(
         asked.graph.called(name, renaming.account, renaming.time)
         for renaming in by_its_names
         for name in renaming.names
         if (renaming.account, match_name(name)) not in asked_names
     )
     more = f" and {len(fresh) - _SHOWN} more before" if len(fresh) > _SHOWN else ""
-    ask = f" Ask for {', '.join([*others][-_SHOWN:])}, too." if others and asked_names else ""
+    ask = f" Ask for {', '.join([*to_ask][-_SHOWN:])}, too." if to_ask and asked_names else ""
     yield (
         f"By rows that give no id of the object, {', '.join(fresh[-_SHOWN:])}{more}. Such an object is known by its "
         f"name alone: the answer does not follow its data, tags, policies and grants from one name to the other.{ask}"
@@ -293,7 +295,7 @@ def _of_first_times(asked: Asked, renamings: Sequence[Renaming]) -> Sequence[Ren
     holders = [holder for row in rows for holder in asked.graph.holders(row["object_name"] or "")]
     linked = linked_names({holder.key for holder in holders if not holder.ident}, renamings)
     is_of_copies = any(row["change"] == _COPY for row in rows)
-    return [one for one in renamings if one.time <= last and (is_of_copies or one.ends & linked)]
+    return [renaming for renaming in renamings if renaming.time <= last and (is_of_copies or renaming.ends & linked)]
 
 
 def first_times(asked: Asked) -> list[dict[str, str | None]]:

@@ -10,7 +10,7 @@ from exporter.ask.answers import first_of
 from exporter.ask.lookups import Lookups
 from exporter.ask.notes.asked import Asked
 from exporter.ask.notes.clones import made_by_clones
-from exporter.ask.notes.grants import on_all
+from exporter.ask.notes.grants import grants_on_all
 from exporter.ask.notes.shares import SHARE, grants_to_shares, shared_of, shares_in_words
 from exporter.ask.triples import LATE, Solution, in_utc
 from exporter.model.identifiers import match_name
@@ -39,15 +39,15 @@ def clones_in_shares(asked: Asked) -> Iterator[str]:
     graph = asked.graph
     if not asked.things or not any(graph.with_text("ah:grantedTo", SHARE)):
         return
-    every, found = list(_clones(asked)), list[str]()
-    shared = shared_of(asked, {one.thing for one in every if one.thing})
-    for one in every:
-        own = {one.thing: shared[one.thing]} if one.thing in shared else {}
-        texts = [*shares_in_words(asked, own, with_themselves=True), *_with_all(graph, one)]
-        found += [f"{text} ({one.name} is from {one.source})" for text in texts]
-    if found:
+    clones, granted = list(_clones(asked)), list[str]()
+    shared = shared_of(asked, {clone.thing for clone in clones if clone.thing})
+    for clone in clones:
+        own = {clone.thing: shared[clone.thing]} if clone.thing in shared else {}
+        texts = [*shares_in_words(asked, own, with_themselves=True), *_with_all(graph, clone)]
+        granted += [f"{text} ({clone.name} is from {clone.source})" for text in texts]
+    if granted:
         yield (
-            f"Came with a CLONE of what is asked for: {first_of(list(dict.fromkeys(found)), _SHOWN, '; ')}. Ask "
+            f"Came with a CLONE of what is asked for: {first_of(list(dict.fromkeys(granted)), _SHOWN, '; ')}. Ask "
             "exposure for these, too."
         )
 
@@ -56,11 +56,11 @@ def _clones(asked: Asked) -> Iterator[_Clone]:
     """The clones of what is asked for, and those of these, and so on, by the time that is asked for."""
     rows = made_by_clones(asked.graph)
 
-    def further(one: _Clone) -> Iterator[_Clone]:
-        return _of_thing(asked, one.thing, one.origin, rows) if one.thing else _of_unnamed(asked, one)
+    def further(clone: _Clone) -> Iterator[_Clone]:
+        return _of_thing(asked, clone.thing, clone.origin, rows) if clone.thing else _of_unnamed(asked, clone)
 
-    starts = [one for thing in sorted(asked.things) for one in _of_thing(asked, thing, thing, rows)]
-    yield from (one for one in reachable(starts, further) if one.time <= (asked.until or LATE))
+    starts = [clone for thing in sorted(asked.things) for clone in _of_thing(asked, thing, thing, rows)]
+    yield from (clone for clone in reachable(starts, further) if clone.time <= (asked.until or LATE))
 
 
 def _of_thing(asked: Asked, thing: str, origin: str, rows: Iterable[Solution]) -> Iterator[_Clone]:
@@ -85,16 +85,16 @@ def _of_unnamed(asked: Asked, clone: _Clone) -> Iterator[_Clone]:
 
 def _named(asked: Asked, clone: _Clone) -> _Clone:
     """With what rows show under its name then, or first after that."""
-    holders = [one for one in asked.graph.holders(clone.name) if one.account == clone.account]
-    later = [one for one in holders if in_utc(one.since) > clone.time]
-    for one in ([one for one in holders if one.holds(clone.time)] or later)[:1]:
-        return clone._replace(name=one.name, thing=one.iri)
+    holders = [holder for holder in asked.graph.holders(clone.name) if holder.account == clone.account]
+    later = [holder for holder in holders if in_utc(holder.since) > clone.time]
+    for holder in ([holder for holder in holders if holder.holds(clone.time)] or later)[:1]:
+        return clone._replace(name=holder.name, thing=holder.iri)
     return clone
 
 
 def _with_all(graph: Lookups, clone: _Clone) -> Iterator[str]:
     """Grants to a share on all objects of a schema or database, with a clone in it that no row names."""
-    for row in on_all(graph) if not clone.thing else ():
+    for row in grants_on_all(graph) if not clone.thing else ():
         is_then = in_utc(row["since"]) > clone.time and clone.origin.startswith(row["account"])
         is_inside = match_name(clone.name).startswith(f"{match_name(row['label'])}.")
         is_meant = is_then and is_inside and graph.is_of_kind(clone.origin, row["kind"])

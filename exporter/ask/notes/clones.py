@@ -94,7 +94,7 @@ def clones(asked: Asked) -> Iterator[str]:
     """Notes on what was made by CLONE or LIKE: inferred and missing steps of data, and what is set on it."""
     if asked.name in FOLLOWING:
         made = made_by_clones(asked.graph)
-        if made or any(statement.source for each in asked.containers.values() for statement in each.statements):
+        if made or any(statement.source for history in asked.containers.values() for statement in history.statements):
             steps = _Steps(asked)
             yield from _inferred(asked, _with_sources(steps.inferred(), asked.containers))
             yield from _missing(asked, steps)
@@ -104,7 +104,7 @@ def clones(asked: Asked) -> Iterator[str]:
     if asked.name in _OF_STEPS and asked.answer.rows and asked.graph.is_used("ah:inferredFrom"):
         shown = [*_with_sources(_shown(asked), asked.containers)]
         for note in _inferred(asked, shown):
-            yield note + (_DIRECT if asked.name == "column-lineage" else "") + _by_id_alone(asked, shown)
+            yield note + (_DIRECT if asked.name == "column-lineage" else "") + _only_by_id(asked, shown)
     if asked.times("at") and asked.match_names() and asked.graph.is_used("ah:inferredFrom"):
         yield from _before_its_name(asked)
     if asked.name in OF_SETTINGS:
@@ -137,9 +137,9 @@ class _Steps:
 
     def gaps(self) -> Iterator[_Gap]:
         """The steps that the answer lacks, by the time that is asked for."""
-        every = [*(self._gaps_up() if self._lineage.is_up else self._gaps_down()), *self._gaps_of_unknown()]
+        gaps = [*(self._gaps_up() if self._lineage.is_up else self._gaps_down()), *self._gaps_of_unknown()]
         until = self._asked.until
-        return (gap for gap in dict.fromkeys(every) if until is None or gap.step.clone.time <= until)
+        return (gap for gap in dict.fromkeys(gaps) if until is None or gap.step.clone.time <= until)
 
     def _gaps_up(self) -> Iterator[_Gap]:
         whole = self._beginnings("ah:UnrecordedVersion")
@@ -203,14 +203,14 @@ class _Steps:
     @cached_property
     def periods(self) -> _Periods:
         """When each object held the data. What a column got is there also when others of its columns are written."""
-        found: dict[str, list[tuple[datetime, datetime | None]]] = {}
+        periods: dict[str, list[tuple[datetime, datetime | None]]] = {}
         for state in self._lineage.states:
             made = self._graph.text(state, "prov:generatedAtTime")
             ends = [*self._graph.objects(state, "ah:validUntil"), *self._graph.objects(state, "prov:invalidatedAtTime")]
             until = min(map(datetime.fromisoformat, ends), default=None) if self._lineage.columns is None else None
             period = datetime.fromisoformat(made) if made else EARLY, until
-            found.setdefault(self._lineage.thing(state), []).append(period)
-        return found
+            periods.setdefault(self._lineage.thing(state), []).append(period)
+        return periods
 
     def _copies_of(self, thing: str) -> Iterator[tuple[str, int, CloneStep]]:
         """The CLONEs that copied an object, each with its place."""
@@ -226,11 +226,11 @@ class _Steps:
         waiting, visited = [(name, place)], set[tuple[str, int]]()
         while waiting:
             name, place = waiting.pop()
-            for step, found in self._histories[account].copies(name, place):
+            for step, next_place in self._histories[account].copies(name, place):
                 yield _Gap(step, account)
-                if (step.target, found) not in visited:
-                    visited.add((step.target, found))
-                    waiting.append((step.target, found + 1))
+                if (step.target, next_place) not in visited:
+                    visited.add((step.target, next_place))
+                    waiting.append((step.target, next_place + 1))
 
     def _gaps_of_unknown(self) -> Iterator[_Gap]:
         """Of what is asked for by a name that no row gives, at any time."""
@@ -253,7 +253,7 @@ class _Steps:
         """CLONE and name in its target -> the object that came by it, as far as rows name it later."""
         things = sorted({self._lineage.thing(state) for state in self._beginnings("ah:UnrecordedVersion")})
         first = ((thing, next(self._origins(thing), None)) for thing in things)
-        return {(found[1].clone.change, found[1].target): thing for thing, found in first if found}
+        return {(origin[1].clone.change, origin[1].target): thing for thing, origin in first if origin}
 
 
 def _every_inferred(graph: Lookups, made: Iterable[str] | None = None) -> list[Solution]:
@@ -286,7 +286,12 @@ def _shown(asked: Asked) -> Iterator[Solution]:
 
 def _with_sources(steps: Iterable[Solution], histories: dict[str, ContainerHistory]) -> Iterator[Solution]:
     """Inferred steps with the name that the source had at the time of the CLONE."""
-    clones = {one.change: one for each in histories.values() for one in each.statements if one.source}
+    clones = {
+        statement.change: statement
+        for history in histories.values()
+        for statement in history.statements
+        if statement.source
+    }
     for step in steps:
         if clone := clones.get(step["change"]):
             yield {**step, "source": renamed(match_name(step["target"]), clone.name, clone.source)}
@@ -311,7 +316,7 @@ def _named_later(asked: Asked, steps: Iterable[Solution]) -> Iterator[tuple[Solu
                 yield step, first
 
 
-def _by_id_alone(asked: Asked, steps: Iterable[Solution]) -> str:
+def _only_by_id(asked: Asked, steps: Iterable[Solution]) -> str:
     """What else is to be known of who made tables: those that had lost the name by the time that is asked for."""
     lost = [
         f"object_id={first.ident}"
@@ -344,7 +349,7 @@ def _missing(asked: Asked, steps: _Steps) -> Iterator[str]:
         by_clone.setdefault(gap.step.clone, []).append(gap)
     more = len(by_clone) - _SHOWN
     for clone, gaps in sorted(by_clone.items())[-_SHOWN:]:
-        lacking, others = list[str](), dict[str, bool]()
+        lacking, names = list[str](), dict[str, bool]()
         for step, account, thing, column in gaps:
             arrived = thing or steps.arrived.get((clone.change, step.target), "")
             source = asked.graph.called(step.source, account, clone.time)
@@ -353,8 +358,10 @@ def _missing(asked: Asked, steps: _Steps) -> Iterator[str]:
             is_known = (arrived and not lineage.is_up) or asked.graph.holders(
                 step.source if lineage.is_up else step.target
             )
-            others[source if lineage.is_up else target] = bool(is_known)
-        known, unknown = ([name for name, has_row in others.items() if has_row == one] for one in (True, False))
+            names[source if lineage.is_up else target] = bool(is_known)
+        known, unknown = (
+            [name for name, has_row in names.items() if has_row == expected] for expected in (True, False)
+        )
         ask = f" Ask for {first_of(known, _SHOWN)}, too." if known and not lineage.is_of_all else ""
         ask += f" No row names {first_of(unknown, _SHOWN)}." if unknown else ""
         yield (
@@ -424,26 +431,26 @@ class _Way(NamedTuple):
         holders = [holder for holder in graph.holders(row["source"]) if holder.account == account]
         given = read(graph.text(row["change"], "ah:properties")).atoms.items()
         ids = {value for name, value in given if (place := is_of_source(name)) and place[1].lower() == "id"}
-        found = [holder for holder in holders if holder.ident in ids]
-        found = found or [holder for holder in holders if holder.holds(time - MOMENT)]
+        sources = [holder for holder in holders if holder.ident in ids]
+        sources = sources or [holder for holder in holders if holder.holds(time - MOMENT)]
         later = (holder for holder in holders if datetime.fromisoformat(holder.since) >= time)
-        found = found or [holder for holder in later if holder.iri != row["made"] and not graph.is_made(holder)][:1]
-        return cls(row, account, {holder.iri for holder in found})
+        sources = sources or [holder for holder in later if holder.iri != row["made"] and not graph.is_made(holder)][:1]
+        return cls(row, account, {holder.iri for holder in sources})
 
     def to_ask_for(self, asked: Asked) -> str:
         """What has the rest of the answer, with a time if it is the source; empty if it is asked for."""
         lineage, row = asked.lineage, self.row
-        others, theirs = (self.sources, "source") if lineage.is_up else ({row["made"]}, "target")
-        if lineage.is_of_all or not others.isdisjoint(lineage.asked_things):
+        ends, column = (self.sources, "source") if lineage.is_up else ({row["made"]}, "target")
+        if lineage.is_of_all or not ends.isdisjoint(lineage.asked_things):
             return ""
-        time, only = datetime.fromisoformat(row["time"]), min(others) if len(others) == 1 else ""
+        time, only = datetime.fromisoformat(row["time"]), min(ends) if len(ends) == 1 else ""
         at = ""
         if (
             lineage.is_up and asked.values("at") and not asked.is_of_page
         ):  # what the source got later did not come along
             was_replaced = bool(only) and asked.graph.was_dropped(only, time)
             at = f" with at={as_text(time - MOMENT if was_replaced else time)}"
-        return f"{asked.graph.called(row[theirs], self.account, time, only)}{at}"
+        return f"{asked.graph.called(row[column], self.account, time, only)}{at}"
 
     def is_followed(self, asked: Asked, periods: _Periods) -> bool:
         """Whether the answer follows data to what was made, or (down) to the source of it, which held the data then: by
@@ -457,7 +464,7 @@ class _Way(NamedTuple):
         things = {*lineage.things, *lineage.asked_things, *own}
         return any(
             not things.isdisjoint(forms := {end, *graph.same_names(end)})
-            and (lineage.is_up or self._held_then([one for form in forms for one in periods.get(form, ())]))
+            and (lineage.is_up or self._held_then([period for form in forms for period in periods.get(form, ())]))
             for end in ends
         )
 

@@ -40,17 +40,21 @@ def renamed_columns(asked: Asked) -> Iterator[str]:
             names.update(match_name(new) for former, new in renames if match_name(former) in names)
             if asked.name != "tag-history":  # it has the tags of former names
                 names.update(match_name(former) for former, new in renames if match_name(new) in names)
-        told = [
-            one for one in renames if {*map(match_name, one)} <= names and not {*map(match_name, one)} <= asked_names
+        reported = [
+            pair
+            for pair in renames
+            if {*map(match_name, pair)} <= names and not {*map(match_name, pair)} <= asked_names
         ]
-        others = dict.fromkeys(name for pair in told for name in pair[::-1] if match_name(name) not in asked_names)
-        if told:
-            each = [f"{former} was renamed to {new}" for former, new in told]
-            to_ask = [f"column_name={name}" for name in others]
+        other_names = dict.fromkeys(
+            name for pair in reported for name in pair[::-1] if match_name(name) not in asked_names
+        )
+        if reported:
+            texts = [f"{former} was renamed to {new}" for former, new in reported]
+            to_ask = [f"column_name={name}" for name in other_names]
             yield (
-                f"The column {first_of(each, _SHOWN)}, and {counted} under the name of their time. Ask for "
+                f"The column {first_of(texts, _SHOWN)}, and {counted} under the name of their time. Ask for "
                 f"{first_of(to_ask, _SHOWN) if len(to_ask) > _FEW else ' and '.join(to_ask)}, too."
-                f"{_added_since(asked, thing, {former for former, _ in told})}"
+                f"{_added_since(asked, thing, {former for former, _ in reported})}"
             )
 
 
@@ -70,8 +74,8 @@ def _left(graph: Lookups, column: str) -> Iterator[datetime]:
     """When a column lost its name by a RENAME."""
     for new in graph.subjects("ah:renamedFrom", column):
         for version in graph.subjects("prov:specializationOf", new):
-            before = {one for former in graph.objects(version, "prov:wasDerivedFrom")
-                      for one in graph.objects(former, "prov:specializationOf")}  # fmt: skip
+            before = {former_column for former in graph.objects(version, "prov:wasDerivedFrom")
+                      for former_column in graph.objects(former, "prov:specializationOf")}  # fmt: skip
             for whole in graph.objects(version, "dcterms:isPartOf") if column in before else ():
                 yield from map(in_utc, graph.objects(whole, "prov:generatedAtTime"))
 
@@ -127,7 +131,9 @@ def spelled_alike(asked: Asked) -> Iterator[str]:
         spellings = defaultdict[str, set[str]](set)
         for column in graph.columns_of(thing, names):
             spellings[graph.text(column, "ah:matchName") or ""].update(graph.objects(column, "ah:columnName"))
-        texts += [f"{' and '.join(sorted(one))} of {asked.label(thing)}" for one in spellings.values() if len(one) > 1]
+        texts += [
+            f"{' and '.join(sorted(alike))} of {asked.label(thing)}" for alike in spellings.values() if len(alike) > 1
+        ]
     if texts:
         yield (
             f"The answer has all that rows call so in any letter case: {first_of(texts, _SPELLINGS_SHOWN, '; ')}. Rows "
@@ -156,7 +162,7 @@ def letter_cases(asked: Asked) -> Iterator[str]:
         if asked.is_about(thing):
             key = (thing, *sorted((row["spelled"], row["other"])))
             name_of[key] = min(name, name_of.get(key, name))
-    texts = [f"{one} and {other} of {name}" for (_, one, other), name in sorted(name_of.items())]
+    texts = [f"{spelled} and {other} of {name}" for (_, spelled, other), name in sorted(name_of.items())]
     if texts:
         yield (
             f"Rows give columns in several letter cases: {first_of(texts, _SPELLINGS_SHOWN)}. A tag or policy counts "

@@ -43,18 +43,18 @@ def without_column_sources(asked: Asked) -> Iterator[str]:
     """
     is_down = asked.name not in _UP_BY_COLUMN
     things = {object_of(asked.graph, thing) for thing in asked.asked_objects} or _set_things(asked)
-    found, own = dict[str, bool](), set[str]()
-    for made, thing in _untold_down(asked) if is_down else _untold_up(asked):
+    queries, own = dict[str, bool](), set[str]()
+    for made, thing in _without_sources_down(asked) if is_down else _without_sources_up(asked):
         for query in asked.graph.objects(made, "prov:wasGeneratedBy"):
             if asked.has_activity(query) or (asked.name == _UNMASKED_COPIES and _is_by_then(asked, query)):
-                found[query] = found.get(query, False) or thing not in things
+                queries[query] = queries.get(query, False) or thing not in things
                 if is_down and thing in things and _is_into_itself(asked.graph, made, thing, query):
                     own.add(query)
-    if found:
+    if queries:
         into_itself = _INTO_ITSELF.format(queries_in_words(asked.graph, own)) if own else ""
         yield (
-            f"Rows of queries that {_did(asked, is_further=any(found.values()))} {NOT_BY_COLUMN}: "
-            f"{queries_in_words(asked.graph, found)}. The answer cannot have these; end-up and lineage-as-of follow "
+            f"Rows of queries that {_actions_in_words(asked, is_further=any(queries.values()))} {NOT_BY_COLUMN}: "
+            f"{queries_in_words(asked.graph, queries)}. The answer cannot have these; end-up and lineage-as-of follow "
             f"whole objects.{into_itself}"
         )
 
@@ -64,7 +64,7 @@ def into_itself(asked: Asked) -> Iterator[str]:
     things = {object_of(asked.graph, thing) for thing in asked.asked_objects}
     own = {
         query
-        for made, thing in (_untold_down(asked) if asked.values("column_name") else ())
+        for made, thing in (_without_sources_down(asked) if asked.values("column_name") else ())
         for query in asked.graph.objects(made, "prov:wasGeneratedBy")
         if thing in things and asked.has_activity(query) and _is_into_itself(asked.graph, made, thing, query)
     }
@@ -86,7 +86,7 @@ def _is_into_itself(graph: Lookups, made: str, thing: str, query: str) -> bool:
     )
 
 
-def _did(asked: Asked, *, is_further: bool) -> str:
+def _actions_in_words(asked: Asked, *, is_further: bool) -> str:
     """What such queries did. ``is_further``: also at a further step of the way."""
     if asked.name in _UP_BY_COLUMN:
         return f"wrote what is asked for{', or what its data came from,' if is_further else ''}"
@@ -97,7 +97,7 @@ def _is_by_then(asked: Asked, query: str) -> bool:
     return any(map(asked.is_by_then, asked.graph.objects(query, "prov:startedAtTime")))
 
 
-def _untold_up(asked: Asked) -> Iterator[tuple[str, str]]:
+def _without_sources_up(asked: Asked) -> Iterator[tuple[str, str]]:
     """The versions that the data may have come through, and that were filled with what rows do not give by column; each
     with its object.
     """
@@ -111,14 +111,14 @@ def _untold_up(asked: Asked) -> Iterator[tuple[str, str]]:
             meant = [part for part in parts if not names or names & _names_of_column(graph, part)]
         thing = graph.text(made, "prov:specializationOf") or ""
         sources = [  # what a DELETE reads of its own table fills no column
-            one
-            for one in graph.objects(made, "prov:wasDerivedFrom")
-            if thing not in graph.objects(one, "prov:specializationOf") or _is_no_delete(graph, made)
+            source
+            for source in graph.objects(made, "prov:wasDerivedFrom")
+            if thing not in graph.objects(source, "prov:specializationOf") or _is_no_delete(graph, made)
         ]
         is_of_others = bool(parts and asked.answer.rows and not meant)  # writes other columns alone
-        is_all_untold = not is_of_others and not any(_has_source(graph, part) for part in parts)
-        is_untold = not all(_has_source(graph, part) for part in meant)
-        if sources and (is_all_untold or (is_untold and _reads_a_whole(graph, made, sources))):
+        lacks_all_sources = not is_of_others and not any(_has_source(graph, part) for part in parts)
+        lacks_a_source = not all(_has_source(graph, part) for part in meant)
+        if sources and (lacks_all_sources or (lacks_a_source and _reads_a_whole(graph, made, sources))):
             yield made, thing
 
 
@@ -127,23 +127,23 @@ def wholes_behind(asked: Asked, columns: Iterable[str]) -> Iterable[str]:
     were read for them, and those before.
     """
     graph = asked.graph
-    found = {asked.lineage.whole(part) for part in graph.at_most(sorted(columns), _LOOKED_AT)}
-    held = {thing for whole in found for thing in graph.objects(whole, "prov:specializationOf")}
-    read = {state for whole in found for state in graph.objects(whole, "prov:wasDerivedFrom")}
-    found.update(state for state in read if not held.isdisjoint(graph.objects(state, "prov:specializationOf")))
-    if not found or not asked.values("at"):  # also what was there before it was made anew or emptied
+    wholes = {asked.lineage.whole(part) for part in graph.at_most(sorted(columns), _LOOKED_AT)}
+    held = {thing for whole in wholes for thing in graph.objects(whole, "prov:specializationOf")}
+    read = {state for whole in wholes for state in graph.objects(whole, "prov:wasDerivedFrom")}
+    wholes.update(state for state in read if not held.isdisjoint(graph.objects(state, "prov:specializationOf")))
+    if not wholes or not asked.values("at"):  # also what was there before it was made anew or emptied
         things = (object_of(graph, thing) for thing in sorted(asked.asked_objects))
-        found.update(state for thing in things for state in graph.subjects("prov:specializationOf", thing))
-    return reachable(sorted(found), lambda one: graph.objects(one, "ah:priorVersion"))
+        wholes.update(state for thing in things for state in graph.subjects("prov:specializationOf", thing))
+    return reachable(sorted(wholes), lambda version: graph.objects(version, "ah:priorVersion"))
 
 
-def _untold_down(asked: Asked) -> Iterator[tuple[str, str]]:
+def _without_sources_down(asked: Asked) -> Iterator[tuple[str, str]]:
     """The versions that were filled from objects with the data, and of which rows do not say it by column; each with
     the object that was read, or that is only a source.
     """
     holders = _holders(asked.graph, starts_of_copies(asked))
-    for made, thing, read, are_told in _filled(asked.graph, holders):
-        if not any(are_told) or not (read or all(are_told)):
+    for made, thing, read, has_source in _filled(asked.graph, holders):
+        if not any(has_source) or not (read or all(has_source)):
             yield made, thing
     yield from _whole_sources(asked.graph, holders)
 
@@ -174,14 +174,15 @@ def _whole_sources(graph: Lookups, holders: _Holders) -> Iterator[tuple[str, str
     column; each with the source.
     """
     for thing, (_, states) in sorted(holders.items()):
-        every = reachable(sorted(states), lambda one: graph.subjects("ah:priorVersion", one))
-        filled = (made for state in every for made in graph.subjects("prov:wasDerivedFrom", state))
+        versions = reachable(sorted(states), lambda version: graph.subjects("ah:priorVersion", version))
+        filled = (made for state in versions for made in graph.subjects("prov:wasDerivedFrom", state))
         for made in dict.fromkeys(graph.at_most(filled, _LOOKED_AT)):
             parts = graph.subjects("dcterms:isPartOf", made)
-            derivations = (one for part in parts for one in graph.derivations_of(part))
+            derivations = (derivation for part in parts for derivation in graph.derivations_of(part))
             is_whole = any(
-                thing in graph.objects(one, "ah:sourceObject") and not any(graph.objects(one, "ah:sourceColumn"))
-                for one in derivations
+                thing in graph.objects(derivation, "ah:sourceObject")
+                and not any(graph.objects(derivation, "ah:sourceColumn"))
+                for derivation in derivations
             )
             if is_whole and thing not in _columns_read(graph, made):
                 yield made, thing
@@ -193,8 +194,8 @@ def known_as_wholes(asked: Asked) -> set[str]:
     holders = _holders(graph, starts_of_copies(asked))
     for thing in starts - set(holders) if not asked.values("column_name") else ():  # which has no columns
         holders[thing] = set(), set(graph.subjects("prov:specializationOf", thing))
-    filled = _filled(graph, holders, with_told=True)
-    first = {made for made, _, read, are_told in filled if not read or not any(are_told)}
+    filled = _filled(graph, holders, with_sources=True)
+    first = {made for made, _, read, has_source in filled if not read or not any(has_source)}
 
     def further(state: str) -> Iterator[str]:
         return (other for term in ("prov:wasDerivedFrom", "ah:priorVersion") for other in graph.subjects(term, state))
@@ -209,52 +210,52 @@ def known_as_wholes(asked: Asked) -> set[str]:
 
 class _Filled(NamedTuple):
     """A version that was filled by a query that read an object with data that is followed. ``read``: the columns of it
-    that its rows list; ``are_told``: of each column of the version, whether rows give a source of it.
+    that its rows list; ``has_source``: of each column of the version, whether rows give a source of it.
     """
 
     made: str
     thing: str
     read: set[str]
-    are_told: list[bool]
+    has_source: list[bool]
 
 
 _Holders = dict[str, tuple[set[str], set[str]]]
 """Object -> its columns with data that is followed, and its versions that hold it first."""
 
 
-def _filled(graph: Lookups, holders: _Holders, *, with_told: bool = False) -> Iterator[_Filled]:
+def _filled(graph: Lookups, holders: _Holders, *, with_sources: bool = False) -> Iterator[_Filled]:
     """What other objects were filled with by queries that read these columns, or of whose reads rows list no columns.
-    ``with_told``: also where rows give sources of all that was filled.
+    ``with_sources``: also where rows give sources of all that was filled.
     """
     for thing, (columns, states) in sorted(holders.items()):
-        every = reachable(sorted(states), lambda one: graph.subjects("ah:priorVersion", one))
-        filled = (made for state in every for made in graph.subjects("prov:wasDerivedFrom", state))
+        versions = reachable(sorted(states), lambda version: graph.subjects("ah:priorVersion", version))
+        filled = (made for state in versions for made in graph.subjects("prov:wasDerivedFrom", state))
         for made in dict.fromkeys(graph.at_most(filled, _LOOKED_AT)):
-            are_told = [_has_source(graph, part) for part in graph.subjects("dcterms:isPartOf", made)]
-            is_told = bool(are_told) and all(are_told) and not with_told
+            has_source = [_has_source(graph, part) for part in graph.subjects("dcterms:isPartOf", made)]
+            is_left_out = bool(has_source) and all(has_source) and not with_sources
             is_own = graph.text(made, "prov:specializationOf") == thing
-            if is_told or (is_own and not _is_no_delete(graph, made)):
+            if is_left_out or (is_own and not _is_no_delete(graph, made)):
                 continue
             read = _columns_read(graph, made).get(thing)
             if read is not None and (not read or not columns.isdisjoint(read)):
-                yield _Filled(made, thing, read, are_told)
+                yield _Filled(made, thing, read, has_source)
 
 
 def _holders(graph: Lookups, starts: Iterable[str]) -> _Holders:
     """What holds the data of columns, after any number of copies."""
-    found: _Holders = defaultdict(lambda: (set(), set()))
+    holders: _Holders = defaultdict(lambda: (set(), set()))
     first = set[str]()
     for column in starts:
         first.update(graph.subjects("prov:specializationOf", column))
         for thing in graph.objects(column, "ah:columnOf"):
-            found[thing][0].add(column)
-            found[thing][1].update(graph.subjects("prov:specializationOf", thing))
+            holders[thing][0].add(column)
+            holders[thing][1].update(graph.subjects("prov:specializationOf", thing))
     for part in graph.at_most(copies_of(graph, first), _LOOKED_AT):
         for column in graph.objects(part, "prov:specializationOf"):
             for thing in graph.objects(column, "ah:columnOf"):
-                found[thing][0].add(column)
-                found[thing][1].update(graph.objects(part, "dcterms:isPartOf"))
-    return found
+                holders[thing][0].add(column)
+                holders[thing][1].update(graph.objects(part, "dcterms:isPartOf"))
+    return holders
 
 
 def copies_of(graph: Lookups, versions: Iterable[str]) -> Iterable[str]:
@@ -282,17 +283,17 @@ def starts_of_copies(asked: Asked) -> set[str]:
 def _tagged_columns(asked: Asked) -> set[str]:
     """The columns that have a tag at the time that is asked for, of those that are."""
     graph, names, times = asked.graph, asked.match_names("tag_name"), asked.times("at") or [LATE]
-    found = set[str]()
+    columns = set[str]()
     for setting in graph.of_class("ah:TagSetting"):
         since, until = graph.text(setting, "ah:validFrom"), graph.text(setting, "ah:validUntil")
         tags = graph.objects(setting, "ah:elementObject")
-        is_meant = not names or any(match_name(one.name) in names for tag in tags for one in graph.names_of(tag))
+        is_meant = not names or any(match_name(holder.name) in names for tag in tags for holder in graph.names_of(tag))
         holds = since is not None and any(
             in_utc(since) <= time and (until is None or time < in_utc(until)) for time in times
         )
         if is_meant and holds:
-            found.update(graph.objects(setting, "ah:onColumn"))
-    return found
+            columns.update(graph.objects(setting, "ah:onColumn"))
+    return columns
 
 
 def _names_of_column(graph: Lookups, part: str) -> set[str]:
@@ -313,12 +314,12 @@ def _reads_a_whole(graph: Lookups, made: str, sources: Iterable[str]) -> bool:
 
 def _columns_read(graph: Lookups, made: str) -> dict[str, set[str]]:
     """What the query that made a version read, each with the columns that its rows list."""
-    found = defaultdict[str, set[str]](set)
+    columns = defaultdict[str, set[str]](set)
     for query in graph.objects(made, "prov:wasGeneratedBy"):
         for access in graph.accesses_of(query):
             for thing in graph.objects(access, "ah:accessedObject"):
-                found[thing].update(graph.objects(access, "ah:readColumn"))
-    return dict(found)
+                columns[thing].update(graph.objects(access, "ah:readColumn"))
+    return dict(columns)
 
 
 def _is_no_delete(graph: Lookups, made: str) -> bool:
@@ -341,7 +342,7 @@ def through_shared_views(asked: Asked) -> Iterator[str]:
     things = {object_of(graph, thing) for thing in asked.asked_objects or _set_things(asked)}
     parts = sorted(asked.lineage.columns or ()) if is_up else _filled_over(graph, things)
     label = asked.label
-    found = {
+    routes = {
         f"{label(thing)} to {label(graph.text(whole, 'prov:specializationOf') or whole)}": query
         for part in graph.at_most(parts, _LOOKED_AT)
         for whole in graph.objects(part, "dcterms:isPartOf")
@@ -350,18 +351,23 @@ def through_shared_views(asked: Asked) -> Iterator[str]:
         for query in graph.objects(whole, "prov:wasGeneratedBy")
         if asked.has_activity(query)
     }
-    if found:
+    if routes:
         yield (
             "Rows do not say what is behind the columns of a view over shared data. So the answer cannot have what "
-            f"came through one: {first_of(sorted(found), _SHOWN)} ({queries_in_words(graph, set(found.values()))}). "
+            f"came through one: {first_of(sorted(routes), _SHOWN)} ({queries_in_words(graph, set(routes.values()))}). "
             f"{'lineage-as-of' if is_up else 'end-up'} follows whole objects."
         )
 
 
 def _filled_over(graph: Lookups, things: Iterable[str]) -> Iterator[str]:
     """The versions of columns that were filled from views over those of these objects that are shared."""
-    shows = (one for thing in things if _is_shared(graph, thing) for one in graph.subjects("ah:sourceObject", thing))
-    views = {view for one in graph.at_most(shows, _LOOKED_AT) for view in graph.objects(one, "ah:view")}
+    shows = (
+        view_source
+        for thing in things
+        if _is_shared(graph, thing)
+        for view_source in graph.subjects("ah:sourceObject", thing)
+    )
+    views = {view for view_source in graph.at_most(shows, _LOOKED_AT) for view in graph.objects(view_source, "ah:view")}
     for view in sorted(views):
         for derivation in graph.subjects("ah:sourceObject", view):
             yield from graph.objects(derivation, "ah:targetColumnVersion")
@@ -373,9 +379,9 @@ def _shared_behind(graph: Lookups, part: str, whole: str) -> set[str]:
     behind these columns. Shared is what is of another account, and a view that is behind another one.
     """
     derivations = graph.derivations_of(part)
-    if any("BASE" in graph.objects(one, "ah:sourceType") for one in derivations):
+    if any("BASE" in graph.objects(derivation, "ah:sourceType") for derivation in derivations):
         return set()
-    views = {view for one in derivations for view in graph.objects(one, "ah:sourceObject")}
+    views = {view for derivation in derivations for view in graph.objects(derivation, "ah:sourceObject")}
     behind = {thing for view in views for shows in graph.subjects("ah:view", view)
               if "CERTAIN" in graph.objects(shows, "ah:evidence")
               for thing in graph.objects(shows, "ah:sourceObject")}  # fmt: skip

@@ -69,8 +69,8 @@ class _Event(NamedTuple):
     @property
     def what(self) -> str:
         """``D.S was renamed to D.T``."""
-        said = self.statement
-        return f"{said.name} was {_DONE[said.operation]}" + (f" {said.other}" if said.other else "")
+        statement = self.statement
+        return f"{statement.name} was {_DONE[statement.operation]}" + (f" {statement.other}" if statement.other else "")
 
     @property
     def text(self) -> str:
@@ -94,10 +94,12 @@ class _Event(NamedTuple):
         """Whether an object had one of these names then, and not only until a DROP or REPLACE of what it is in. A later
         UNDROP restored an object with an id.
         """
-        said = self.statement
-        time = said.end if said.operation in ENDS else said.time
+        statement = self.statement
+        time = statement.end if statement.operation in ENDS else statement.time
         return any(
-            said.account == holder.account and not (self.is_undone and holder.ident is not None) and holder.holds(time)
+            statement.account == holder.account
+            and not (self.is_undone and holder.ident is not None)
+            and holder.holds(time)
             for holder in holders
         )
 
@@ -121,9 +123,9 @@ def container_changes(asked: Asked) -> Iterator[str]:
     for holder in (holder for thing in asked.asked_objects for holder in graph.names_of(thing)):
         own.setdefault(match_name(holder.name), []).append(holder)
     named = {**({} if asked.name.startswith(_AS_IT_WAS) else _within(asked, events)), **own}
-    told = {**_masking(asked), **named}
-    links = _links(asked, {**_without_id(asked), **told})
-    later_names = {name: (name, holders) for name, holders in told.items()}
+    all_named = {**_masking(asked), **named}
+    links = _links(asked, {**_without_id(asked), **all_named})
+    later_names = {name: (name, holders) for name, holders in all_named.items()}
     runs = defaultdict[tuple[str, ...], list[_Concerned]](list)
     for event in events:
         statement, linked = event.statement, links.get(event.statement, {})
@@ -132,15 +134,15 @@ def container_changes(asked: Asked) -> Iterator[str]:
             for name, of_name in later_names.items()
             if name.startswith(event.prefixes) and event.is_of(_still_inside(asked, of_name[1], statement))
         }
-        moved = {told_name for told_name, _ in concerned.values()}
+        moved = {first_name for first_name, _ in concerned.values()}
         moved = moved & set(named) if statement.other else moved  # what masks goes on to mask under another name
         for name, of_name in concerned.items():
             later_names.setdefault(statement.counterpart(name), of_name)
         if names := sorted(moved | set(linked)):
-            others = {statement.counterpart(name) for name in _asked_by_name(asked, own, moved) - set(linked)}
-            others = {other for other in others if not _is_asked_for(asked, other, statement)}
-            others = others.union(*(named_so - set(own) for named_so in linked.values())) - {""}
-            ask = [graph.called(other, statement.account, statement.time) for other in sorted(others)]
+            other_names = {statement.counterpart(name) for name in _asked_by_name(asked, own, moved) - set(linked)}
+            other_names = {other for other in other_names if not _is_asked_for(asked, other, statement)}
+            other_names = other_names.union(*(named_so - set(own) for named_so in linked.values())) - {""}
+            ask = [graph.called(other, statement.account, statement.time) for other in sorted(other_names)]
             runs[event.kind].append(_Concerned(event, names, ask if own else []))
     yield from _in_words(sorted(runs.values(), key=lambda run: run[-1].event))
 
@@ -151,8 +153,8 @@ def _in_words(runs: Sequence[Sequence[_Concerned]]) -> Iterator[str]:
     """
     more = sum(map(len, runs[:-_SHOWN]))
     for run in runs[-_SHOWN:]:
-        names = dict.fromkeys(name for told in run for name in told.names)
-        ask = dict.fromkeys(name for told in reversed(run) for name in told.ask)
+        names = dict.fromkeys(name for concerned in run for name in concerned.names)
+        ask = dict.fromkeys(name for concerned in reversed(run) for name in concerned.ask)
         text = run[0].event.text if len(run) == 1 else run[-1].event.text_of_several(len(run), run[0].event)
         yield (
             f"{text}. {UNLISTED} {first_of(list(names), _SHOWN)} as if that had not been done."
@@ -165,40 +167,40 @@ def _in_words(runs: Sequence[Sequence[_Concerned]]) -> Iterator[str]:
 def _asked_by_name(asked: Asked, own: _Holders, names: set[str]) -> set[str]:
     """Those of the names by which something is asked for: what is asked for by its id has it under any name."""
     asked_names = asked.match_names()
-    return {name for name in names & set(own) if name in asked_names or not all(one.ident for one in own[name])}
+    return {name for name in names & set(own) if name in asked_names or not all(holder.ident for holder in own[name])}
 
 
 def _is_asked_for(asked: Asked, name: str, statement: ContainerStatement) -> bool:
     """Whether a name is asked for, or only objects had it at a statement that are: rows show another name of them."""
-    holders = [one for one in asked.graph.holders(name) if one.account == statement.account]
-    then = {one.iri for one in holders if one.holds(statement.time)}
+    holders = [holder for holder in asked.graph.holders(name) if holder.account == statement.account]
+    then = {holder.iri for holder in holders if holder.holds(statement.time)}
     return name in asked.match_names() or (bool(then) and then <= asked.asked_objects)
 
 
 def _events(asked: Asked) -> list[_Event]:
     """All until the time that is asked for, in order, but for what an UNDROP took back by then."""
     until = asked.until
-    found = list[_Event]()
+    events = list[_Event]()
     for history in asked.containers.values():
         undone = {end: history.statements[undrop].time for end, undrop in history.undone.items()}
-        found += [
+        events += [
             _Event(statement, place in undone)
             for place, statement in enumerate(history.statements)
             if statement.operation not in {BEGINS, RESTORES}
             if (place not in undone if until is None else statement.time <= until < undone.get(place, LATE))
         ]
-    return sorted(found)
+    return sorted(events)
 
 
 def _masking(asked: Asked) -> _Holders:
     """The policies and tags by which columns of the answer are masked, which ``unmasked-reads`` does not name."""
-    found: _Holders = {}
+    by_name: _Holders = {}
     if asked.name == UNMASKED_READS and asked.answer.rows:
         for row in asked.graph.select(_MASKING):
             if asked.is_about(row["thing"]):
                 for holder in asked.graph.names_of(row["element"]):
-                    found.setdefault(match_name(holder.name), []).append(holder)
-    return found
+                    by_name.setdefault(match_name(holder.name), []).append(holder)
+    return by_name
 
 
 def _still_inside(asked: Asked, holders: Iterable[NameHolder], statement: ContainerStatement) -> Iterator[NameHolder]:
@@ -214,7 +216,7 @@ def _still_inside(asked: Asked, holders: Iterable[NameHolder], statement: Contai
 def _is_still_inside(history: ContainerHistory, holder: NameHolder, statement: ContainerStatement) -> bool:
     passed = history.forward(match_name(holder.name), history.count_until(_instant(holder.since)))
     renames = (history.statements[place] for place, _, _ in passed)
-    first = next((one for one in renames if one.operation == RENAME), statement)
+    first = next((rename for rename in renames if rename.operation == RENAME), statement)
     return first.time >= statement.time or _instant(holder.seen or "") >= first.time
 
 
@@ -264,11 +266,11 @@ def _without_id(asked: Asked) -> _Holders:
     things = {thing for thing in asked.followed if not asked.graph.text(thing, "ah:objectId")}
     if asked.name in OF_ALL and not asked.things:
         things = {row["thing"] for row in asked.graph.select(_WITHOUT_ID)}
-    found: _Holders = {}
+    by_name: _Holders = {}
     holders = [holder for thing in sorted(things) for holder in asked.graph.names_of(thing)]
     for holder in _on_way(asked, holders) if asked.followed else holders:
-        found.setdefault(match_name(holder.name), []).append(holder)
-    return found
+        by_name.setdefault(match_name(holder.name), []).append(holder)
+    return by_name
 
 
 # --- what renames and swaps lead to -----------------------------------------------------------------------------------
@@ -282,28 +284,28 @@ def _links(asked: Asked, holders: _Holders) -> dict[ContainerStatement, dict[str
     links: dict[ContainerStatement, dict[str, set[str]]] = {}
     for name, own in holders.items():
         for account, history in asked.containers.items():
-            mine = [holder for holder in own if holder.account == account]
-            others = _OtherHolders(asked.graph, account, mine)
-            for chain in _chains(asked.graph, history, name, mine) if mine or not own else ():
+            of_account = [holder for holder in own if holder.account == account]
+            other_holders = _OtherHolders(asked.graph, account, of_account)
+            for chain in _chains(asked.graph, history, name, of_account) if of_account or not own else ():
                 passed = list[ContainerStatement]()
                 for statement, other, is_back in chain:
                     passed.append(statement)
-                    if others.has(statement, other, is_back=is_back):
-                        for one in passed:
-                            links.setdefault(one, {}).setdefault(name, set())
+                    if other_holders.has(statement, other, is_back=is_back):
+                        for step in passed:
+                            links.setdefault(step, {}).setdefault(name, set())
                         links[statement][name].add(other)
                         break
     return links
 
 
 def _chains(
-    graph: Lookups, history: ContainerHistory, name: str, mine: Sequence[NameHolder]
+    graph: Lookups, history: ContainerHistory, name: str, named_holders: Sequence[NameHolder]
 ) -> Iterator[Iterator[tuple[ContainerStatement, str, bool]]]:
     """The renames and swaps by which objects with a name came to it, and those that gave them others: each with the
     other name, and whether it is a former one. An object without an id, or that no row gives, may be several.
     """
-    every: list[NameHolder | None] = [*mine] or [None]
-    for holder in every:
+    holders: list[NameHolder | None] = [*named_holders] or [None]
+    for holder in holders:
         since = history.count_until(_instant(holder.since)) if holder else 0
         until = history.count_until(_instant(holder.until)) if holder and holder.until else len(history.statements)
         ends = [] if holder and holder.ident else [place for place in history.ends(name) if since <= place < until]
@@ -313,7 +315,7 @@ def _chains(
             yield _former(history, name, place, made)
         for place in {since, *(end + 1 for end in ends)}:
             later = ((history.statements[number], later) for number, _, later in history.forward(name, place))
-            yield ((one, name_then, False) for one, name_then in later if one.other)
+            yield ((statement, name_then, False) for statement, name_then in later if statement.other)
 
 
 def _former(
@@ -328,11 +330,14 @@ def _former(
 
 
 class _OtherHolders:
-    """The objects of an account that have the names of some objects, ``mine``, and may be others."""
+    """The objects of an account that have the names of some objects, ``named_holders``, and may be others."""
 
-    def __init__(self, graph: Lookups, account: str, mine: Sequence[NameHolder]) -> None:
+    def __init__(self, graph: Lookups, account: str, named_holders: Sequence[NameHolder]) -> None:
         self._graph, self._account = graph, account
-        self._own, self._have_ids = {holder.iri for holder in mine}, bool(mine) and all(one.ident for one in mine)
+        self._own, self._have_ids = (
+            {holder.iri for holder in named_holders},
+            bool(named_holders) and all(holder.ident for holder in named_holders),
+        )
         self._of_name: dict[str, list[NameHolder]] = {}
 
     def has(self, statement: ContainerStatement, name: str, *, is_back: bool) -> bool:

@@ -156,18 +156,20 @@ def removed_data(asked: Asked) -> Iterator[str]:
             by = f" (query {ident})" if ident else ""
             ended[asked.graph.name_at(thing, start), _DONE[done]].append((time, f"{end}{by}"))
             held[time] |= not asked.is_of_page and _has_lineage(asked, thing) and _is_asked_for(asked, thing, time)
-    for (name, done), every in ended.items():
-        more = len({*every}) - 1  # one statement can end an object, and make another one that is gone since
-        others = f", and {more:,} other {'object' if more == 1 else 'objects'} of this name before" if more else ""
-        earlier = max(every)[0] - timedelta.resolution
-        ask = f" Ask with at={as_text(earlier)} for that." if held[max(every)[0]] else ""
-        yield f"{name} was {done} at {max(every)[1]}{others}: what it held before is not in the answer.{ask}"
+    for (name, done), statements in ended.items():
+        more = len({*statements}) - 1  # one statement can end an object, and make another one that is gone since
+        and_more = f", and {more:,} other {'object' if more == 1 else 'objects'} of this name before" if more else ""
+        earlier = max(statements)[0] - timedelta.resolution
+        ask = f" Ask with at={as_text(earlier)} for that." if held[max(statements)[0]] else ""
+        yield f"{name} was {done} at {max(statements)[1]}{and_more}: what it held before is not in the answer.{ask}"
 
 
 def _is_asked_for(asked: Asked, thing: str, ended: datetime) -> bool:
     """Whether the same question means an object just before a time at which it ended: by the name that it had then."""
     names, last = asked.match_names(), ended - timedelta.resolution
-    return not names or any(match_name(one.name) in names and one.holds(last) for one in asked.graph.names_of(thing))
+    return not names or any(
+        match_name(holder.name) in names and holder.holds(last) for holder in asked.graph.names_of(thing)
+    )
 
 
 # --- the same question by id ------------------------------------------------------------------------------------------
@@ -208,8 +210,8 @@ def _renamed(asked: Asked) -> Iterator[tuple[str, str, str]]:
     """Id, kind and names of the objects that had several names, or whose name ended; the latest first. Without those
     that nothing came of, or from, which no question has that follows data.
     """
-    every = [(names[-1].order, thing, names) for thing in asked.things if (names := asked.graph.names_of(thing))]
-    for _, thing, names in sorted(every, key=lambda one: one[0], reverse=True):
+    renamed = [(names[-1].order, thing, names) for thing in asked.things if (names := asked.graph.names_of(thing))]
+    for _, thing, names in sorted(renamed, key=lambda entry: entry[0], reverse=True):
         is_named_otherwise = len(names) > 1 or names[-1].until is not None
         if names[0].ident and is_named_otherwise and (asked.name in _QUICK or _has_lineage(asked, thing)):
             table = asked.graph.table_of_stage(names[-1])  # with which a stage has its names
@@ -232,7 +234,7 @@ def _has_lineage(asked: Asked, thing: str) -> bool:
         return True
     if not is_up and not is_by_column:
         shown = graph.at_most(graph.subjects("ah:sourceObject", thing), MOST)
-        if any(any(graph.objects(one, "ah:view")) for one in shown):
+        if any(any(graph.objects(view_source, "ah:view")) for view_source in shown):
             return True
     places = [thing]
     if is_by_column:
@@ -270,8 +272,8 @@ def kinds_without_record(asked: Asked) -> Iterator[str]:
         elif domain in CONTAINERS and needs & ACCESSES:
             yield f"{name} is a {domain.lower()}: rows tell reads and writes of the objects in it. Ask for these."
         elif domain == "Share" and needs & ACCESSES:
-            others = asked.other_accounts
-            yield f"{name} is a share: what {others} read of it is in their own ACCESS_HISTORY alone."
+            accounts = asked.other_accounts
+            yield f"{name} is a share: what {accounts} read of it is in their own ACCESS_HISTORY alone."
 
 
 def not_as_base_object(asked: Asked) -> Iterator[str]:
@@ -284,7 +286,9 @@ def not_as_base_object(asked: Asked) -> Iterator[str]:
         has_columns = {row["has_columns"] for row in asked.graph.select(_NOT_AS_BASE, thing=iris([thing]))}
         if has_columns:
             shows = asked.graph.subjects("ah:sourceObject", thing)
-            is_behind = any(any(asked.graph.objects(one, "ah:view")) for one in asked.graph.at_most(shows, MOST))
+            is_behind = any(
+                any(asked.graph.objects(view_source, "ah:view")) for view_source in asked.graph.at_most(shows, MOST)
+            )
             is_whole = ("false" in has_columns or is_behind) and asked.name != "end-up"
             where = "end-up has where its data went" if is_whole else "downstream-users has who read what they wrote"
             yield (

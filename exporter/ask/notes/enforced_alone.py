@@ -52,7 +52,7 @@ def in_force(graph: Lookups, thing: str, kind: str, wholes: Collection[str]) -> 
     query that enforced it, or from :data:`EARLY` if a row unsets it.
     """
     if kind == _MASKING_POLICY:
-        yield from (InForce(*one) for one in policies_in_force(graph, thing, wholes))
+        yield from (InForce(*period) for period in policies_in_force(graph, thing, wholes))
     elif kind in _PROPERTIES:
         for policy, of_names in settings_of(graph, thing, _PROPERTIES[kind]).items():
             forms = frozenset((policy, *graph.same_names(policy)))
@@ -60,15 +60,15 @@ def in_force(graph: Lookups, thing: str, kind: str, wholes: Collection[str]) -> 
             yield from (InForce(None, forms, piece) for piece in pieces)
 
 
-def until_when(graph: Lookups, every: Iterable[InForce], place: Place) -> datetime | None:
+def until_when(graph: Lookups, periods: Iterable[InForce], place: Place) -> datetime | None:
     """When a policy ended in a place: :data:`LATE` if it did not, None if it never held there."""
-    own = own_periods(every, place)
+    own = own_periods(periods, place)
     return LATE if _may_hold_on(graph, own, place) else max((held.until for held in own), default=None)
 
 
-def is_held(graph: Lookups, every: Iterable[InForce], place: Place, time: datetime) -> bool:
+def is_held(graph: Lookups, periods: Iterable[InForce], place: Place, time: datetime) -> bool:
     """Whether a policy holds in a place at a time; it is older than the first query that enforced it."""
-    own = own_periods(every, place)
+    own = own_periods(periods, place)
     inside = any(held.since <= time < held.until for held in own)
     return _may_hold_on(graph, own, place) or inside or (bool(own) and time < own[0].until)
 
@@ -81,10 +81,10 @@ def _may_hold_on(graph: Lookups, own: Collection[Held], place: Place) -> bool:
     return is_unset and bool(graph.same_names(place.policy)) and not _is_unset(graph, place)
 
 
-def own_periods(every: Iterable[InForce], place: Place) -> list[Held]:
+def own_periods(periods: Iterable[InForce], place: Place) -> list[Held]:
     """When a policy held in a place, in the order of time."""
     columns = {place.column or None, None}
-    return sorted(one.held for one in every if one.column in columns and place.policy in one.policies)
+    return sorted(period.held for period in periods if period.column in columns and place.policy in period.policies)
 
 
 def _is_unset(graph: Lookups, place: Place) -> bool:
@@ -96,7 +96,7 @@ def _is_unset(graph: Lookups, place: Place) -> bool:
     )
 
 
-def enforced_alone(asked: Asked) -> Iterator[str]:
+def only_enforced(asked: Asked) -> Iterator[str]:
     """A note on these: on what they were enforced last, under which name a column had them, and until when."""
     graph, wholes = asked.graph, masked_wholes(asked.graph)
     held = cache(lambda thing, kind: list(in_force(graph, thing, kind, wholes)))
@@ -110,24 +110,24 @@ def enforced_alone(asked: Asked) -> Iterator[str]:
     for row in asked.answer.dicts():
         thing, policy = row["object_iri"] or "", row["policy_iri"] or ""
         rows[Place(thing, policy, columns(thing).get(row["column_name"], ""))].append(row)
-    for place, every in rows.items():
-        kind = every[0]["policy_kind"] or ""
+    for place, place_rows in rows.items():
+        kind = place_rows[0]["policy_kind"] or ""
         until = until_when(graph, held(place.thing, kind), place) if kind in KINDS else LATE
         set_at = _set_at(graph, place, by_rows(place.thing))
         if set_at < LATE:
-            first = min(in_utc(row["first"] or "") for row in every)
+            first = min(in_utc(row["first"] or "") for row in place_rows)
             if first < set_at:
                 then = own_periods(held(place.thing, kind), place) if kind in KINDS else []
                 ended = (period.until for period in then if period.since <= first < period.until)
                 later[place] = min(*ended, set_at, LATE), set_at
         elif until is not None:
             # Of reads by day, the last can be after the end: it was set again then.
-            ends[place] = LATE if any(until < _last(row) for row in every if not row["enforced_as"]) else until
+            ends[place] = LATE if any(until < _last(row) for row in place_rows if not row["enforced_as"]) else until
     former = ((place, row["enforced_as"]) for place in ends for row in rows[place])
     renamed = {place._replace(column=columns(place.thing).get(name, "")) for place, name in former if name}
     texts = [
         _in_words(rows[place], until)
-        for place, until in sorted(ends.items(), key=lambda one: one[1] < LATE)
+        for place, until in sorted(ends.items(), key=lambda item: item[1] < LATE)
         if until == LATE or place not in renamed
     ]
     texts += [_until_set(rows[place], *times) for place, times in later.items() if place not in renamed]
@@ -144,18 +144,18 @@ def _set_by_rows(graph: Lookups, wholes: Collection[str], thing: str) -> dict[tu
     """The columns of an object, None for the whole, each with what a row ever sets on it, or on a tag that it has, and
     when first.
     """
-    every = [
+    settings = [
         (graph.text(setting, "ah:onColumn"), element, in_utc(begin))
         for setting in graph.subjects("ah:settingOn", thing)
         if (begin := graph.text(setting, "ah:validFrom"))
         for element in graph.objects(setting, "ah:elementObject")
     ]
     for column, elements, held in policies_in_force(graph, thing, wholes, only_set=True):
-        every += [(column, element, held.since) for element in elements if held.since > EARLY]
-    found = dict[tuple[str | None, str], datetime]()
-    for column, element, since in every:
-        found[column, element] = min(since, found.get((column, element), since))
-    return found
+        settings += [(column, element, held.since) for element in elements if held.since > EARLY]
+    first_set = dict[tuple[str | None, str], datetime]()
+    for column, element, since in settings:
+        first_set[column, element] = min(since, first_set.get((column, element), since))
+    return first_set
 
 
 def _set_at(graph: Lookups, place: Place, by_rows: Mapping[tuple[str | None, str], datetime]) -> datetime:
@@ -171,17 +171,19 @@ def _in_words(rows: Iterable[_Row], until: datetime) -> str:
     """``D.G.P on B (A then), last on 2026-01-01, held until 2026-01-02``."""
     row = max(rows, key=lambda row: (not row["enforced_as"], _last(row)))
     ended = f", held until {until:%Y-%m-%d}" if until < LATE else ""
-    return f"{_what(row)}, last on {(row['last'] or '')[:10]}{ended}"
+    return f"{_policy_in_words(row)}, last on {(row['last'] or '')[:10]}{ended}"
 
 
 def _until_set(rows: Iterable[_Row], until: datetime, set_at: datetime) -> str:
     """``D.G.P on B, first on 2026-01-01, held until 2026-01-02, set by a row only on 2026-01-03``."""
     row = min(rows, key=lambda row: in_utc(row["first"] or ""))
     ended = f", held until {until:%Y-%m-%d}" if until < set_at else ""
-    return f"{_what(row)}, first on {(row['first'] or '')[:10]}{ended}, set by a row only on {set_at:%Y-%m-%d}"
+    return (
+        f"{_policy_in_words(row)}, first on {(row['first'] or '')[:10]}{ended}, set by a row only on {set_at:%Y-%m-%d}"
+    )
 
 
-def _what(row: _Row) -> str:
+def _policy_in_words(row: _Row) -> str:
     column = f" on {row['column_name']}" if row["column_name"] else ""
     then = f" ({row['enforced_as']} then)" if row["enforced_as"] else ""
     provider = " (of the data's provider)" if row["set_by_provider"] == "true" else ""
@@ -268,8 +270,8 @@ def enforced_but_not_set(asked: Asked) -> Iterator[str]:
         if row["kind"] not in KINDS:
             return True
         place = Place(row["object"], row["policy"], row["column_iri"])
-        every = held(place.thing, row["kind"])
-        return any(is_held(graph, every, place, time) for time in times)
+        periods = held(place.thing, row["kind"])
+        return any(is_held(graph, periods, place, time) for time in times)
 
     labels = [
         row["label"]

@@ -119,18 +119,18 @@ class _Reads(NamedTuple):
 def reads_perhaps_masked(asked: Asked) -> Iterator[str]:
     """A note on such reads, for the questions that say what was read unmasked."""
     reads = list(_reads(asked))
-    related = _related_columns(asked.graph, {one.column for one in reads})
+    related = _related_columns(asked.graph, {read.column for read in reads})
     enforced = _enforced(asked.graph, set[str]().union(*related.values()))
-    found = {
-        (one.text, mask.text)
-        for one in reads
-        for masked in related[one.column]
-        for mask in enforced.get((masked, one.key), ())
-        if one.may_be_of(mask)
+    masked_reads = {
+        (read.text, mask.text)
+        for read in reads
+        for masked in related[read.column]
+        for mask in enforced.get((masked, read.key), ())
+        if read.may_be_of(mask)
     }
-    found |= _over_or_behind(asked.graph, reads)
-    if found:
-        texts = [f"{place} in {text}" for text, place in sorted(found)]
+    masked_reads |= _over_or_behind(asked.graph, reads)
+    if masked_reads:
+        texts = [f"{place} in {text}" for text, place in sorted(masked_reads)]
         yield (
             "Some of these queries enforced a masking policy on the same name without an id or in another letter case, "
             "on the object without a column, on a column behind the view, or on that of a view over the table, and "
@@ -143,19 +143,21 @@ def _related_columns(graph: Lookups, columns: Iterable[str]) -> dict[str, set[st
     a view.
     """
     owners = cache(lambda thing: _same_and_views(graph, thing))
-    found = dict[str, set[str]]()
+    by_column = dict[str, set[str]]()
     for column in columns:
         own, name = graph.text(column, "ah:columnOf") or "", graph.text(column, "ah:matchName") or ""
         related = {other for owner in owners(own) for other in graph.columns_of(owner, {name})}
-        for one, other in (("ah:viewColumn", "ah:sourceColumn"), ("ah:sourceColumn", "ah:viewColumn")):
-            related |= {end for shown in graph.subjects(one, column) for end in graph.objects(shown, other)}
-        found[column] = related - {column}
-    return found
+        for from_term, to_term in (("ah:viewColumn", "ah:sourceColumn"), ("ah:sourceColumn", "ah:viewColumn")):
+            related |= {end for shown in graph.subjects(from_term, column) for end in graph.objects(shown, to_term)}
+        by_column[column] = related - {column}
+    return by_column
 
 
 def _same_and_views(graph: Lookups, thing: str) -> set[str]:
     """An object, what may be the same, what is behind it if it is a view, and the views over it."""
-    behind = {one for shows in graph.subjects("ah:view", thing) for one in graph.objects(shows, "ah:sourceObject")}
+    behind = {
+        source for shows in graph.subjects("ah:view", thing) for source in graph.objects(shows, "ah:sourceObject")
+    }
     return {thing, *graph.same_names(thing), *behind, *_views_over(graph, thing)}
 
 
@@ -167,36 +169,38 @@ def _over_or_behind(graph: Lookups, reads: Collection[_Reads]) -> set[tuple[str,
     """The reads, each with a masked column, as text, of an object that the row gives nowhere else: it can be a view
     between a view and its table. What rows give of both is compared by columns (:func:`_related_columns`).
     """
-    of = {one: graph.text(one.column, "ah:columnOf") or "" for one in reads}
-    found = {
-        (one.text, place)
-        for one, thing in of.items()
-        for place, is_given in _masks_of_same_read(graph, one.key, thing)
+    owners = {read: graph.text(read.column, "ah:columnOf") or "" for read in reads}
+    masked_reads = {
+        (read.text, place)
+        for read, thing in owners.items()
+        for place, is_given in _masks_of_same_read(graph, read.key, thing)
         if not is_given
     }
-    for mask, thing, is_given in _masks_of_same_day(graph, set(of.values())):
-        for one in () if is_given else reads:
-            if of[one] == thing and one.key == mask.key and one.may_be_of(mask):
-                found.add((one.text, mask.text))
-    return found
+    for mask, thing, is_given in _masks_of_same_day(graph, set(owners.values())):
+        for read in () if is_given else reads:
+            if owners[read] == thing and read.key == mask.key and read.may_be_of(mask):
+                masked_reads.add((read.text, mask.text))
+    return masked_reads
 
 
 def masks_of_same_reads(graph: Lookups, thing: str, columns: Collection[str]) -> set[str]:
     """The columns, as text, on which a mask was enforced that may have covered what was read of an object. ``columns``:
     the names of those that were read, as they are compared; empty: any.
     """
-    found = {place for read in _reads_of(graph, thing, columns) for place, _ in _masks_of_same_read(graph, read, thing)}
-    return found | {mask.text for mask, _, _ in _masks_of_same_day(graph, [thing], columns)}
+    places = {
+        place for read in _reads_of(graph, thing, columns) for place, _ in _masks_of_same_read(graph, read, thing)
+    }
+    return places | {mask.text for mask, _, _ in _masks_of_same_day(graph, [thing], columns)}
 
 
 def _reads_of(graph: Lookups, thing: str, columns: Collection[str]) -> set[str]:
     """The queries, and nodes for several of them, that read these columns of an object."""
-    found = set[str]()
+    reads = set[str]()
     for access in graph.subjects("ah:accessedObject", thing):
         names = {graph.text(column, "ah:matchName") for column in graph.objects(access, "ah:readColumn")}
         if not columns or not names.isdisjoint(columns):
-            found.update(graph.reads_with(access))
-    return found
+            reads.update(graph.reads_with(access))
+    return reads
 
 
 def _masks_of_same_read(graph: Lookups, read: str, thing: str) -> Iterator[tuple[str, bool]]:
@@ -252,10 +256,10 @@ def _masks_of_same_day(
     """
     masked = list(graph.select(_MASKED_BY_DAY)) if any(graph.of_class("ah:DailyRead")) else []
     own = _types_by_day(graph, things, columns) if masked else {}
-    others = _types_by_day(graph, {row["owner"] for row in masked}) if masked else {}
+    owner_types = _types_by_day(graph, {row["owner"] for row in masked}) if masked else {}
     for row in masked:
         mask, owner = _Reads.of(row["place"], row["column"], row), row["owner"]
-        of_owner = {kind for kind, read in others.get((owner, mask.key), ()) if mask.may_be_of(read)}
+        of_owner = {kind for kind, read in owner_types.get((owner, mask.key), ()) if mask.may_be_of(read)}
         for thing in things:
             types = {kind for kind, read in own.get((thing, mask.key), ()) if mask.may_be_of(read)}
             is_shared = _may_be_shared(graph, row["enforcement"], mask.column, thing)
@@ -268,10 +272,10 @@ def _types_by_day(
     graph: Lookups, things: Collection[str], columns: Collection[str] = ()
 ) -> dict[tuple[str, str], list[tuple[str, _Reads]]]:
     """How a user with a role read things on a day (``DIRECT``, ``BASE``), and when."""
-    found = defaultdict[tuple[str, str], list[tuple[str, _Reads]]](list)
+    types = defaultdict[tuple[str, str], list[tuple[str, _Reads]]](list)
     for row in graph.select(_TYPES_BY_DAY, things=iris(things), columns=_that_read(columns)):
-        found[row["thing"], row["reads"]].append((row["type"], _Reads.of("", "", row)))
-    return found
+        types[row["thing"], row["reads"]].append((row["type"], _Reads.of("", "", row)))
+    return types
 
 
 def _is_same(graph: Lookups, thing: str, other: str) -> bool:
@@ -302,20 +306,20 @@ def _reads(asked: Asked) -> Iterator[_Reads]:
                 names = {(query_id, name) for name in graph.objects(column, "ah:columnName")}
                 if not names.isdisjoint(by_id) and asked.is_about(graph.text(column, "ah:columnOf") or ""):
                     yield from (_Reads(f"query {query_id}", column, query, time, time) for time in times)
-    others = {
+    without_id = {
         f"({Literal(row['user_name'] or '')} {Literal(row['query_start_time'] or '', datatype=_TIME)} "
         f"{Literal(row['column_name'] or '')})"
         for row in rows
         if not row["query_id"]
     }
-    for row in asked.graph.select(_READS_WITHOUT_ID, reads=" ".join(sorted(others))) if others else ():
+    for row in asked.graph.select(_READS_WITHOUT_ID, reads=" ".join(sorted(without_id))) if without_id else ():
         if asked.is_about(graph.text(row["column"], "ah:columnOf") or ""):
             yield _Reads.of(f"reads of {row['user_name']} at {row['time']}", row["column"], row)
 
 
 def _read_unmasked(graph: Lookups, query: str) -> set[str]:
     """The columns that a query read and did not mask, if it enforced any masking policy."""
-    masks = [one for one in graph.objects(query, "ah:enforced") if graph.is_mask(one)]
+    masks = [mask for mask in graph.objects(query, "ah:enforced") if graph.is_mask(mask)]
     if not masks:
         return set()
     own = {column for mask in masks for column in graph.objects(mask, "ah:protectedColumn")}
@@ -324,10 +328,10 @@ def _read_unmasked(graph: Lookups, query: str) -> set[str]:
 
 def _enforced(graph: Lookups, masked: Collection[str]) -> dict[tuple[str, str], list[_Reads]]:
     """When a mask was enforced on these columns, by column, and query or user, role and day."""
-    found = defaultdict[tuple[str, str], list[_Reads]](list)
+    masks = defaultdict[tuple[str, str], list[_Reads]](list)
     for row in graph.select(_ENFORCED, masked=iris(masked)) if masked else ():
-        found[row["masked"], row["reads"]].append(_Reads.of(row["place"], row["masked"], row))
-    return found
+        masks[row["masked"], row["reads"]].append(_Reads.of(row["place"], row["masked"], row))
+    return masks
 
 
 # --- copies ----------------------------------------------------------------------------------------------------------
@@ -365,9 +369,9 @@ def copies_perhaps_masked(asked: Asked) -> Iterator[str]:
     """For ``unmasked-copies``, which looks at masks on the copy and on its source alone: notes on queries that read a
     copy, or made one, and enforced a mask that may have been on the same data.
     """
-    graph, found = asked.graph, _masks_of_copies(asked)
-    if found:
-        texts = [f"{place} for {copy}" for place, copy in sorted(found)]
+    graph, masked_copies = asked.graph, _masks_of_copies(asked)
+    if masked_copies:
+        texts = [f"{place} for {copy}" for place, copy in sorted(masked_copies)]
         yield (
             "Queries that read some of these copies (with reads by day perhaps others of the same user and role) "
             "enforced a masking policy on the same name in another form, behind the copy, or on a view over it, and "
@@ -402,15 +406,15 @@ def _masks_of_copies(asked: Asked) -> set[tuple[str, str]]:
     columns = defaultdict[tuple[str, str], set[str]](set)
     for row in graph.at_most(in_clear, MOST):
         columns[row["read"], row["thing"]].add(row["place"])
-    found = {
+    masked_copies = {
         (place, column)
         for (read, thing), of_copy in columns.items()
         for place, _ in _masks_of_same_read(graph, read, thing)
         for column in of_copy
     }
-    things, names = ({one[number] for one in copies} for number in (0, 1))
+    things, names = ({copy[number] for copy in copies} for number in (0, 1))
     by_day = _masks_of_same_day(graph, things, names) if copies else ()
-    return found | {
+    return masked_copies | {
         (mask.text, f"reads of {graph.name_at(thing, mask.first.isoformat())}") for mask, thing, _ in by_day
     }
 
@@ -438,11 +442,11 @@ def _masks_of_sources(graph: Lookups, query: str) -> set[str]:
     versions = graph.objects(query, "ah:madeVersion")
     parts = (part for version in versions for part in graph.subjects("dcterms:isPartOf", version))
     derivations = {derivation for part in graph.at_most(parts, MOST) for derivation in graph.derivations_of(part)}
-    own = {column for one in derivations for column in graph.objects(one, "ah:sourceColumn")}
+    own = {column for derivation in derivations for column in graph.objects(derivation, "ah:sourceColumn")}
     enforced = graph.objects(query, "ah:enforced")
-    told = {_place(graph, one) for one in enforced if own & {*graph.objects(one, "ah:protectedColumn")}}
-    sources = {source for one in derivations for source in graph.objects(one, "ah:sourceObject")}
-    found = {
+    on_sources = {_place(graph, mask) for mask in enforced if own & {*graph.objects(mask, "ah:protectedColumn")}}
+    sources = {source for derivation in derivations for source in graph.objects(derivation, "ah:sourceObject")}
+    on_same_data = {
         place for source in sources for place, is_given in _masks_of_same_read(graph, query, source) if not is_given
     }
-    return found - told
+    return on_same_data - on_sources

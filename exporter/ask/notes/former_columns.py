@@ -46,13 +46,13 @@ _Shown = dict[tuple[str, str], str]
 
 class _End(NamedTuple):
     """What became of a column with data: ``left``: when it lost its name; ``name``: what it is called since ``since``,
-    empty if it is gone; ``is_made_anew``: as its table was made anew under its own id or name.
+    empty if it is gone; ``is_recreated``: as its table was made anew under its own id or name.
     """
 
     left: datetime
     since: datetime
     name: str = ""
-    is_made_anew: bool = False
+    is_recreated: bool = False
 
 
 class _Present(NamedTuple):
@@ -74,16 +74,16 @@ def former_columns(asked: Asked) -> Iterator[str]:
             held[column].add(version)
     for column in _asked_columns(asked):
         held.pop(column, None)
-    every = _Held(asked.graph, held)
-    found = {
-        told
+    held_columns = _Held(asked.graph, held)
+    sentences = {
+        sentence
         for column in held
         for thing in asked.graph.objects(column, "ah:columnOf")
         for name, spelled in _names(asked, shown, thing, column)
-        for told in every.told(column, thing, name, spelled)
+        for sentence in held_columns.sentences(column, thing, name, spelled)
     }
-    if found:
-        texts = list(dict.fromkeys(text for _, text in sorted(found)))
+    if sentences:
+        texts = list(dict.fromkeys(text for _, text in sorted(sentences)))
         yield f"The answer {FORMER_COLUMNS}: {first_of(texts, _SHOWN, '; ')}."
 
 
@@ -104,7 +104,7 @@ def _names(asked: Asked, shown: _Shown, thing: str, column: str) -> Iterator[tup
         name = asked.label(thing)
         yield name, f"{name}.{graph.label(column)}"
         return
-    for name in dict.fromkeys(match_name(one.name) for one in graph.names_of(thing)):
+    for name in dict.fromkeys(match_name(holder.name) for holder in graph.names_of(thing)):
         if (name, match) in shown:
             yield name, shown[name, match]
 
@@ -120,18 +120,18 @@ def names_taken_over(asked: Asked) -> Iterator[str]:
     """For ``unmasked-copies``: names that columns of one table had one after the other, by RENAME, if the answer has a
     column under one of their names. It follows names of columns, not which of these had them when.
     """
-    graph, found = asked.graph, set[str]()
-    for row in {one[:2] for one in graph.at_most(asked.answer.rows, MOST)}:
-        name, column = row[0] or "", match_name(row[1] or "")
-        for thing in {one.iri for one in graph.holders(name)}:
+    graph, texts = asked.graph, set[str]()
+    for pair in {row[:2] for row in graph.at_most(asked.answer.rows, MOST)}:
+        name, column = pair[0] or "", match_name(pair[1] or "")
+        for thing in {holder.iri for holder in graph.holders(name)}:
             of_column = _columns_of_names(graph, thing)
-            own = {one for names in of_column.values() if column in names for one in names}
-            count = Counter(one for names in of_column.values() for one in names)
-            found.update(f"{name}.{one}" for one in own if count[one] > 1)
-    if found:
+            own = {column_name for names in of_column.values() if column in names for column_name in names}
+            count = Counter(column_name for names in of_column.values() for column_name in names)
+            texts.update(f"{name}.{column_name}" for column_name in own if count[column_name] > 1)
+    if texts:
         yield (
             "By RENAME, columns of one table had the same name one after the other: "
-            f"{first_of(sorted(found), _SHOWN)}. The answer can have copies of one as copies of another."
+            f"{first_of(sorted(texts), _SHOWN)}. The answer can have copies of one as copies of another."
         )
 
 
@@ -144,18 +144,18 @@ def _columns_of_names(graph: Lookups, thing: str) -> dict[tuple[datetime, str], 
         for new in graph.subjects("ah:columnOf", thing)
         for former in graph.objects(new, "ah:renamedFrom")
         for version in graph.subjects("prov:specializationOf", new)
-        if any(former in graph.objects(one, "prov:specializationOf")
-               for one in graph.objects(version, "prov:wasDerivedFrom"))
+        if any(former in graph.objects(source, "prov:specializationOf")
+               for source in graph.objects(version, "prov:wasDerivedFrom"))
         for whole in graph.objects(version, "dcterms:isPartOf")
         for time in graph.objects(whole, "prov:generatedAtTime")
     )  # fmt: skip
-    found, has = defaultdict[tuple[datetime, str], set[str]](set), dict[str, tuple[datetime, str]]()
+    names, has = defaultdict[tuple[datetime, str], set[str]](set), dict[str, tuple[datetime, str]]()
     for time, same in groupby(renames, key=itemgetter(0)):
         moved = [(former, new, has.pop(former, (time, former))) for _, former, new in same]
         for former, new, column in moved:  # at once, as names are swapped
-            found[column] |= {former, new}
+            names[column] |= {former, new}
             has[new] = column
-    return found
+    return names
 
 
 # --- the versions of columns that an answer is about ------------------------------------------------------------------
@@ -167,17 +167,21 @@ def _versions(asked: Asked, shown: _Shown) -> Iterator[str]:
     if asked.name == _COLUMN_LINEAGE:
         yield from _filled_and_read(asked, shown)
     elif asked.name in _OF_COPIES or (asked.name == _END_UP and not asked.values("column_name")):
-        starts = {one for column in starts_of_copies(asked) for one in graph.subjects("prov:specializationOf", column)}
-        for one in copies_of(graph, starts):
-            if asked.name != UNMASKED_COPIES or one not in starts:
-                is_meant = _is_then(asked, one)
+        starts = {
+            version for column in starts_of_copies(asked) for version in graph.subjects("prov:specializationOf", column)
+        }
+        for version in copies_of(graph, starts):
+            if asked.name != UNMASKED_COPIES or version not in starts:
+                is_meant = _is_then(asked, version)
             else:  # it has the masked columns, too, that were copied
-                is_meant = _is_copied(graph, one) or (any(graph.derivations_of(one)) and _is_then(asked, one))
+                is_meant = _is_copied(graph, version) or (
+                    any(graph.derivations_of(version)) and _is_then(asked, version)
+                )
             if is_meant:
-                yield one
+                yield version
     else:
         reached = sorted(asked.lineage.columns or ())
-        yield from reached if asked.lineage.is_up else (one for one in reached if _is_then(asked, one))
+        yield from reached if asked.lineage.is_up else (version for version in reached if _is_then(asked, version))
 
 
 def _filled_and_read(asked: Asked, shown: _Shown) -> Iterator[str]:
@@ -186,7 +190,7 @@ def _filled_and_read(asked: Asked, shown: _Shown) -> Iterator[str]:
     """
     graph = asked.graph
     for name, column in shown:
-        for thing in {one.iri for one in graph.holders(name) if asked.is_about(one.iri)}:
+        for thing in {holder.iri for holder in graph.holders(name) if asked.is_about(holder.iri)}:
             for target in graph.columns_of(thing, (column,)):
                 for made in graph.subjects("prov:specializationOf", target):
                     if any(graph.derivations_of(made)) and _is_then(asked, made):
@@ -195,7 +199,7 @@ def _filled_and_read(asked: Asked, shown: _Shown) -> Iterator[str]:
 
 def _is_copied(graph: Lookups, version: str) -> bool:
     """Whether a query filled something with a version of a column."""
-    return any(any(graph.derivations_of(one)) for one in graph.subjects("prov:wasDerivedFrom", version))
+    return any(any(graph.derivations_of(made)) for made in graph.subjects("prov:wasDerivedFrom", version))
 
 
 def _is_then(asked: Asked, version: str) -> bool:
@@ -222,14 +226,14 @@ class _Held:
         self._ends = cache(self._ends_of)
         self._kept = {version for versions in held.values() for version in reachable(sorted(versions), self._next)}
 
-    def told(self, column: str, thing: str, name: str, spelled: str) -> Iterator[tuple[int, str]]:
+    def sentences(self, column: str, thing: str, name: str, spelled: str) -> Iterator[tuple[int, str]]:
         """What to tell of a column that an answer has as ``spelled``, by the name ``name`` of its object; with 0 in
         front of what is gravest.
         """
         table = _has_name_now(self._graph, thing, name)
         if table is not None:
-            others = self._graph.columns_of(table.iri, (self._graph.text(column, "ah:matchName") or "",))
-            if self._kept.isdisjoint(one for other in others for one in self._versions(other)):
+            namesakes = self._graph.columns_of(table.iri, (self._graph.text(column, "ah:matchName") or "",))
+            if self._kept.isdisjoint(version for other in namesakes for version in self._versions(other)):
                 has_it = f"another one has the name {table.name} since {table.since}"
                 yield 0, f"{spelled} is of a former table, and {has_it}"
             return
@@ -239,25 +243,25 @@ class _Held:
             has_data = other is not None and other.version in self._kept
             text = f"{spelled} is called {place}{end.name} since {as_text(end.since)}"
             if not end.name:
-                text = f"{spelled} was {'made anew' if end.is_made_anew else 'dropped'} at {as_text(end.since)}"
+                text = f"{spelled} was {'made anew' if end.is_recreated else 'dropped'} at {as_text(end.since)}"
             if other is not None and not has_data:
                 yield 0, f"{text}, and another column has its name since {as_text(other.since)}"
             elif end.name and other is not None:
                 yield 1, f"{text}, and another column of the answer has its name since {as_text(other.since)}"
-            elif end.name or not (end.is_made_anew or has_data):
+            elif end.name or not (end.is_recreated or has_data):
                 yield 1, text
 
     def _ends_of(self, column: str) -> list[_End]:
         """What became of a column, once for each name that it has now: of several times, the last one."""
-        found, seen = dict[str, _End](), set[str]()
+        ends, seen = dict[str, _End](), set[str]()
         for version in sorted(self._held[column], key=self._start):
             if version not in seen:
                 chain = reachable([version], self._later)
                 seen |= chain.keys()
                 end = self._end_of(column, chain)
                 if end is not None and end.name != self._graph.label(column):
-                    found[end.name] = end
-        return list(found.values())
+                    ends[end.name] = end
+        return list(ends.values())
 
     def _end_of(self, column: str, chain: Collection[str]) -> _End | None:
         """What became of a column after these versions of it, which follow each other; None if it still is there."""
@@ -270,26 +274,26 @@ class _Held:
         dropped = [_End(time, time) for time in self._drops(column) if time >= last]
         things = self._graph.objects(column, "ah:columnOf")
         replaced = (time for thing in things for time in self._replaced(thing) if time > last)
-        return min([*dropped, *(_End(time, time, is_made_anew=True) for time in replaced)], default=None)
+        return min([*dropped, *(_End(time, time, is_recreated=True) for time in replaced)], default=None)
 
     def _renames_of(self, column: str) -> dict[str, list[tuple[datetime, str, str]]]:
         """The versions of a column after which it was renamed, each with the time, the column that it then was, and its
         first version.
         """
-        found = defaultdict[str, list[tuple[datetime, str, str]]](list)
+        renames = defaultdict[str, list[tuple[datetime, str, str]]](list)
         for new in self._graph.subjects("ah:renamedFrom", column):
             for version in self._versions(new):
                 if not any(self._graph.derivations_of(version)):  # no query filled it
                     for former in self._graph.objects(version, "prov:wasDerivedFrom"):
-                        found[former].append((self._start(version), new, version))
-        return found
+                        renames[former].append((self._start(version), new, version))
+        return renames
 
     def _present_of(self, column: str) -> _Present | None:
         """What has the name of a column at the end of the record, as far as rows show; None if nothing has."""
         last = max(self._versions(column), key=self._start, default=None)
         if last is None or self._end_of(column, [last]) is not None:
             return None
-        before = reachable([last], lambda one: self._graph.objects(one, "ah:priorColumnVersion"))
+        before = reachable([last], lambda version: self._graph.objects(version, "ah:priorColumnVersion"))
         return _Present(last, min(map(self._start, before)))
 
     def _versions(self, column: str) -> Iterator[str]:
@@ -302,7 +306,7 @@ class _Held:
         """The next versions of a column, also under another name."""
         columns = self._graph.objects(version, "prov:specializationOf")
         yield from self._later(version)
-        yield from (made for one in columns for _, _, made in self._renames(one).get(version, ()))
+        yield from (made for column in columns for _, _, made in self._renames(column).get(version, ()))
 
     def _start(self, version: str) -> datetime:
         """When the query started that made a version; of one that was there before the record, before all times."""
@@ -313,9 +317,11 @@ class _Held:
 
 def _has_name_now(graph: Lookups, thing: str, name: str) -> NameHolder | None:
     """The table or view that has a name which another object had; None if that one still has it, or nothing."""
-    own = [one for one in graph.names_of(thing) if match_name(one.name) == name]
-    holders = [one for one in graph.holders(name) if one.until is None and one.domain.lower().endswith(_TABULAR)]
+    own = [holder for holder in graph.names_of(thing) if match_name(holder.name) == name]
+    holders = [
+        holder for holder in graph.holders(name) if holder.until is None and holder.domain.lower().endswith(_TABULAR)
+    ]
     same = {thing, *graph.same_names(thing)}
-    if not own or any(one.iri in same for one in holders):
+    if not own or any(holder.iri in same for holder in holders):
         return None
-    return next((one for one in reversed(holders) if one.account == own[-1].account), None)
+    return next((holder for holder in reversed(holders) if holder.account == own[-1].account), None)

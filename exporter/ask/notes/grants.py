@@ -40,7 +40,7 @@ SELECT DISTINCT ?grant ?label ?privilege ?kind ?account ?since ?until WHERE {
 """
 
 
-def on_all(graph: Lookups) -> list[Solution]:
+def grants_on_all(graph: Lookups) -> list[Solution]:
     """The grants on all objects of a kind in a schema or database, which is ``label``."""
     return list(graph.select(_ON_ALL))
 
@@ -49,13 +49,13 @@ def granted_on_all(graph: Lookups, things: Callable[[], Iterable[str]]) -> Itera
     """Objects, each with a grant on all objects of its kind in a schema or database that it may have been in then.
     ``things``: gives the objects; called only if there is such a grant.
     """
-    rows = on_all(graph)
+    rows = grants_on_all(graph)
     for thing in things() if rows else ():
         names = [] if graph.is_of_other(thing) else graph.names_of(thing)
         for row in rows:
-            inside = [one for one in names if one.name.startswith(f"{row['label']}.")]
+            inside = [holder for holder in names if holder.name.startswith(f"{row['label']}.")]
             is_meant = inside and thing.startswith(row["account"]) and graph.is_of_kind(thing, row["kind"])
-            if is_meant and any(_may_hold(graph, one, in_utc(row["since"])) for one in inside):
+            if is_meant and any(_may_hold(graph, holder, in_utc(row["since"])) for holder in inside):
                 yield thing, row
 
 
@@ -126,17 +126,17 @@ def ended_grants(asked: Asked) -> Iterator[str]:
     if asked.answer.rows and not asked.things:
         return
     graph, time = asked.graph, max(asked.times("at"), default=None)
-    every = _latest_ended(graph, _grants_by(asked, time), time)
-    kept = {one.grant for one in _perhaps_kept(graph, every, time)}
+    all_ended = _latest_ended(graph, _grants_by(asked, time), time)
+    kept = {end.grant for end in _perhaps_kept(graph, all_ended, time)}
     lead = f"The answer has grants that hold at {', '.join(asked.values('at')) if time else 'the end of the record'}."
-    latest = [one for one in every if one.grant not in kept]
-    dropped = [one for one in latest if not _has_ended(graph.text(one.grant, "ah:validUntil"), time)]
+    latest = [end for end in all_ended if end.grant not in kept]
+    dropped = [end for end in latest if not _has_ended(graph.text(end.grant, "ah:validUntil"), time)]
     if dropped:
         yield (
             f"{lead} Dropped then, or granted to what was, and restored later: "
             f"{first_of(_in_words(graph, dropped), _SHOWN)}. Ask with at for a time when it was there."
         )
-    if ended := [one for one in latest if one not in dropped]:
+    if ended := [end for end in latest if end not in dropped]:
         yield (
             f"{lead} Earlier ones ended, when they were revoked or with what was granted: "
             f"{first_of(_in_words(graph, ended), _SHOWN)}. Ask with at for a time when they held."
@@ -145,31 +145,32 @@ def ended_grants(asked: Asked) -> Iterator[str]:
 
 def replaced_grants(asked: Asked) -> Iterator[str]:
     """A note on grants that an answer leaves out, though they may hold still."""
-    every = perhaps_kept(asked.graph, max(asked.times("at"), default=None))
-    found = [one for thing, ended in every.items() if asked.is_about(thing) for one in ended]
-    if found:
+    kept = perhaps_kept(asked.graph, max(asked.times("at"), default=None))
+    relevant = [end for thing, ended in kept.items() if asked.is_about(thing) for end in ended]
+    if relevant:
         yield (
             "Not in the answer, as what was granted was made anew (CREATE OR REPLACE), though COPY GRANTS keeps grants "
-            f"then, and rows do not say whether it was used: {first_of(_in_words(asked.graph, found), _SHOWN)}. These "
-            "may hold still: SHOW GRANTS in Snowflake has what holds."
+            f"then, and rows do not say whether it was used: {first_of(_in_words(asked.graph, relevant), _SHOWN)}. "
+            "These may hold still: SHOW GRANTS in Snowflake has what holds."
         )
 
 
-def grants_of_made_anew(asked: Asked) -> Iterator[str]:
+def grants_of_recreated(asked: Asked) -> Iterator[str]:
     """A note on grants that an answer has, though what was granted, or whom it was granted to, was made anew under its
     own id or name since: rows do not say whether COPY GRANTS was used, nor whether a CREATE was one IF NOT EXISTS.
     """
-    graph, time, found = asked.graph, max(asked.times("at"), default=None), dict[str, datetime]()
+    graph, time, made_at = asked.graph, max(asked.times("at"), default=None), dict[str, datetime]()
     latest = cache(lambda thing: _made_last(graph, thing, time))
     for _, grant, since, until in _grants_by(asked, time):
         if not _has_ended(until, time):
             for thing in (*_granted(graph, grant), *graph.objects(grant, "ah:grantee")):
                 for how, made in latest(thing).items():
                     if made > in_utc(since):
-                        text = f"{_what(graph, grant)} from {since} ({graph.label(thing)} was {how} at {as_text(made)})"
-                        found[text] = made
-    if found:
-        texts = sorted(found, key=lambda text: found[text], reverse=True)
+                        creation = f"{graph.label(thing)} was {how} at {as_text(made)}"
+                        text = f"{_grant_in_words(graph, grant)} from {since} ({creation})"
+                        made_at[text] = made
+    if made_at:
+        texts = sorted(made_at, key=lambda text: made_at[text], reverse=True)
         perhaps = " A CREATE can be one IF NOT EXISTS, which ends nothing." if f"was {_AGAIN}" in "".join(texts) else ""
         yield (
             "Made anew under its own id or name since (CREATE OR REPLACE), which ends grants without COPY GRANTS, and "
@@ -183,10 +184,10 @@ def _made_last(graph: Lookups, thing: str, time: datetime | None) -> dict[str, d
     its id, makes no other one.
     """
     kind, *name = thing.rsplit("/", 3 if graph.text(thing, "ah:objectId") is None else 2)[1:]
-    found = {"made anew": graph.replacements(thing, time)}
+    times_by_verb = {"made anew": graph.replacements(thing, time)}
     if kind in HOLDERS or len(name) > 1:
-        found[_AGAIN] = graph.replacements(thing, time, "CREATE")
-    return {how: max(times) for how, times in found.items() if times}
+        times_by_verb[_AGAIN] = graph.replacements(thing, time, "CREATE")
+    return {how: max(times) for how, times in times_by_verb.items() if times}
 
 
 def perhaps_kept(graph: Lookups, time: datetime | None = None) -> dict[str, list[_Ended]]:
@@ -195,79 +196,83 @@ def perhaps_kept(graph: Lookups, time: datetime | None = None) -> dict[str, list
     whether it was used.
     """
     end_of = _ends(graph, time)
-    every = (
+    all_grants = (
         (thing, grant, since, end_of(thing, grant))
         for grant in graph.of_class("ah:Grant")
         for thing in _granted(graph, grant)
         if (since := graph.text(grant, "ah:validFrom")) and (time is None or in_utc(since) <= time)
     )
-    found = defaultdict[str, list[_Ended]](list)
-    for one in _perhaps_kept(graph, _latest_ended(graph, every, time), time):
-        for thing in (*_granted(graph, one.grant), *one.heirs):
-            found[thing].append(one)
-    return found
+    kept = defaultdict[str, list[_Ended]](list)
+    for end in _perhaps_kept(graph, _latest_ended(graph, all_grants, time), time):
+        for thing in (*_granted(graph, end.grant), *end.heirs):
+            kept[thing].append(end)
+    return kept
 
 
 def _in_words(graph: Lookups, ended: Iterable[_Ended]) -> list[str]:
     """``SELECT on D.S.T to OUT from … until …``, each once, the latest first."""
-    ordered = sorted(ended, key=lambda one: in_utc(one.until), reverse=True)
-    return list(dict.fromkeys(f"{_what(graph, one.grant)} from {one.since} until {one.until}" for one in ordered))
+    ordered = sorted(ended, key=lambda end: in_utc(end.until), reverse=True)
+    return list(
+        dict.fromkeys(f"{_grant_in_words(graph, end.grant)} from {end.since} until {end.until}" for end in ordered)
+    )
 
 
 def _latest_ended(
     graph: Lookups, grants: Iterable[tuple[str, str, str, str | None]], time: datetime | None
 ) -> list[_Ended]:
     """Of what was granted to somebody, the last grant if it ended by a time. ``grants``: as of :func:`_grants_by`."""
-    found, held = dict[tuple[str, ...], _Ended](), set[tuple[str, ...]]()
+    latest, held = dict[tuple[str, ...], _Ended](), set[tuple[str, ...]]()
     for thing, grant, since, until in grants:
         terms = ("ah:privilege", "ah:onAll", "ah:grantee")
         # By name: of a table that is made anew each night, each one has its own grants.
         key = (match_name(granted_as(graph, grant) or thing), *(graph.text(grant, term) or "" for term in terms))
         if until is None or not _has_ended(until, time):
             held.add(key)
-        elif key not in found or in_utc(found[key].until) < in_utc(until):
-            found[key] = _Ended(until, since, grant)
-    return [one for key, one in found.items() if key not in held]
+        elif key not in latest or in_utc(latest[key].until) < in_utc(until):
+            latest[key] = _Ended(until, since, grant)
+    return [end for key, end in latest.items() if key not in held]
 
 
 def _perhaps_kept(graph: Lookups, ended: Iterable[_Ended], time: datetime | None) -> list[_Ended]:
     """Those that ended as what was granted was made anew, if it is there still, and so is whom it was granted to."""
     heirs = (
-        (one, thing, _heirs(graph, thing, one.until, time)) for one in ended for thing in _granted(graph, one.grant)
+        (end, thing, _heirs(graph, thing, end.until, time)) for end in ended for thing in _granted(graph, end.grant)
     )
-    found = [
-        one._replace(heirs=tuple(anew))
-        for one, thing, anew in heirs
-        if anew and graph.text(one.grant, "ah:onAll") is None and graph.text(thing, "ah:domain") not in CONTAINERS
+    kept = [
+        end._replace(heirs=tuple(successors))
+        for end, thing, successors in heirs
+        if successors and graph.text(end.grant, "ah:onAll") is None and graph.text(thing, "ah:domain") not in CONTAINERS
     ]
-    revokes = [*graph.select(_REVOKES)] if found else []
-    return [one for one in found if not _is_closed(graph, one, revokes, time or LATE)]
+    revokes = [*graph.select(_REVOKES)] if kept else []
+    return [end for end in kept if not _is_closed(graph, end, revokes, time or LATE)]
 
 
 def _heirs(graph: Lookups, thing: str, until: str, time: datetime | None) -> list[str]:
     """What was made under the name of an object when that lost it, and what was made in its place, and so on, until a
     time; empty if nothing was, or the last one is gone.
     """
-    found = list[str]()
+    heirs = list[str]()
     while True:
-        own = [one for one in graph.names_of(thing) if one.since == until] if found else []  # renamed or swapped
+        own = (
+            [holder for holder in graph.names_of(thing) if holder.since == until] if heirs else []
+        )  # renamed or swapped
         if not (then := next(iter(own or graph.made_in_place(thing, in_utc(until))), None)):
             return []
-        found.append(then.iri)
+        heirs.append(then.iri)
         if then.until is None or not _has_ended(then.until, time):
-            return found
+            return heirs
         thing, until = then.iri, then.until
 
 
 def _is_closed(graph: Lookups, ended: _Ended, revokes: Iterable[Solution], time: datetime) -> bool:
     """Whether whom something was granted to was dropped by a time, or a revoke took it away from what was made anew."""
-    whom = graph.text(ended.grant, "ah:grantee") or ""
-    held = {"object": ended.heirs[-1], "grantee": whom, "privilege": graph.text(ended.grant, "ah:privilege") or ""}
-    return graph.was_dropped(whom, time) or any(
-        _may_end(graph, one, {**held, "on_all": ""}, at)
+    grantee = graph.text(ended.grant, "ah:grantee") or ""
+    held = {"object": ended.heirs[-1], "grantee": grantee, "privilege": graph.text(ended.grant, "ah:privilege") or ""}
+    return graph.was_dropped(grantee, time) or any(
+        _may_end(graph, revoked, {**held, "on_all": ""}, at)
         for revoke in revokes
         if in_utc(ended.until) < (at := in_utc(revoke["time"])) <= time
-        for one in _revoked(revoke)
+        for revoked in _revoked(revoke)
     )
 
 
@@ -278,22 +283,24 @@ def grants_without_id(asked: Asked) -> Iterator[str]:
     if not asked.graph.has_mixed_ids():
         return
     graph, time = asked.graph, max(asked.times("at"), default=None)
-    found = list[str]()
+    texts = list[str]()
     for thing, grant, since, until in _grants_by(asked, time):
-        forms = sorted(one for one in graph.same_names(thing) if graph.text(one, "ah:objectId"))
+        forms = sorted(form for form in graph.same_names(thing) if graph.text(form, "ah:objectId"))
         if not forms or graph.text(thing, "ah:objectId") or _has_ended(until, time):
             continue
         names = {match_name(holder.name) for holder in graph.names_of(thing)}
-        every = [one for form in forms for one in graph.names_of(form) if match_name(one.name) in names]
-        later = [one for one in every if in_utc(one.since) > in_utc(since) and not graph.is_made(one)]
-        held = [one for one in every if one.holds(in_utc(since))] or sorted(later, key=lambda one: one.order)[:1]
-        ends = [f"object_id={one.ident} until {one.until}" for one in held if _has_ended(one.until, time)]
+        holders = [holder for form in forms for holder in graph.names_of(form) if match_name(holder.name) in names]
+        later = [holder for holder in holders if in_utc(holder.since) > in_utc(since) and not graph.is_made(holder)]
+        held = [holder for holder in holders if holder.holds(in_utc(since))] or sorted(
+            later, key=lambda holder: holder.order
+        )[:1]
+        ends = [f"object_id={holder.ident} until {holder.until}" for holder in held if _has_ended(holder.until, time)]
         if ends:
-            found.append(f"{_what(graph, grant)} from {since} ({first_of(ends, _SHOWN)})")
-    if found:
+            texts.append(f"{_grant_in_words(graph, grant)} from {since} ({first_of(ends, _SHOWN)})")
+    if texts:
         yield (
             "Rows of grants give no id of what is granted, and an object that had the name lost it later: "
-            f"{first_of(found, _SHOWN, '; ')}. The answer has these grants under the name as if they still held: if "
+            f"{first_of(texts, _SHOWN, '; ')}. The answer has these grants under the name as if they still held: if "
             "they were on that object, they ended with it, or it has them under another name."
         )
 
@@ -347,13 +354,13 @@ def _with_grantees(graph: Lookups, things: Iterable[str]) -> list[str]:
     return sorted(set(reachable(things, further)))
 
 
-def _what(graph: Lookups, grant: str) -> str:
+def _grant_in_words(graph: Lookups, grant: str) -> str:
     """``SELECT on D.S.T to OUT``; of a share or role that was granted, its name in place of the privilege."""
     privilege, on_all = graph.text(grant, "ah:privilege"), graph.text(grant, "ah:onAll")
     name = granted_as(graph, grant) or next(map(graph.label, _granted(graph, grant)), "")
-    whom = graph.text(grant, "ah:granteeName") or next(map(graph.label, graph.objects(grant, "ah:grantee")), "")
+    grantee = graph.text(grant, "ah:granteeName") or next(map(graph.label, graph.objects(grant, "ah:grantee")), "")
     on = f" ON ALL {on_all} in " if on_all else " on "
-    return f"{privilege + on if privilege else ''}{name} to {whom}"
+    return f"{privilege + on if privilege else ''}{name} to {grantee}"
 
 
 # --- revokes ----------------------------------------------------------------------------------------------------------
@@ -408,9 +415,9 @@ def revokes_not_counted(asked: Asked) -> Iterator[str]:
 
 def _sentence(revoke: Solution, held: Solution) -> str:
     """``SELECT on D.S.T was revoked from OUT (query q7, 2026-03-04T04:00:00Z)``."""
-    what = f"{held['privilege']} on {held['label']}" if held["privilege"] else held["label"]
+    granted = f"{held['privilege']} on {held['label']}" if held["privilege"] else held["label"]
     query = f"query {revoke['query_id']}, " if revoke["query_id"] else ""
-    return f"{what} was revoked from {held['whom']} ({query}{revoke['time']})"
+    return f"{granted} was revoked from {held['whom']} ({query}{revoke['time']})"
 
 
 def _is_asked_for(asked: Asked, held: Solution) -> bool:
@@ -425,14 +432,14 @@ def _held_after(graph: Lookups, revoke: Solution) -> Iterator[Solution]:
     revoked = _revoked(revoke)
     account, time = account_part(revoke["changed"], has_id=bool(revoke["id"])), datetime.fromisoformat(revoke["time"])
     for held in graph.select(_HELD, time=f'"{revoke["time"]}"^^<{full("xsd:dateTime")}>') if revoked else ():
-        if held["object"].startswith(f"{account}/") and any(_may_end(graph, one, held, time) for one in revoked):
+        if held["object"].startswith(f"{account}/") and any(_may_end(graph, grant, held, time) for grant in revoked):
             yield held
 
 
 def _revoked(revoke: Solution) -> list[Grant]:
     changed = reference_of(revoke["domain"], revoke["id"] or None, revoke["name"] or None)
-    every = () if changed is None else grants(changed, read(revoke["properties"]))
-    return [one for one in every if one.is_revoked]
+    all_grants = () if changed is None else grants(changed, read(revoke["properties"]))
+    return [grant for grant in all_grants if grant.is_revoked]
 
 
 def _may_end(graph: Lookups, revoked: Grant, held: Solution, time: datetime) -> bool:

@@ -68,7 +68,7 @@ LACKS: Final = "so the answer may lack what"
 def incomplete_queries(asked: Asked) -> Iterator[str]:
     """How many queries in the time that is asked for lack something at a place that the question needs."""
     asks_for = asked.question.needs | ({"DDL"} if asked.name in _BY_DDL else set())
-    for reasons, why in _REASONS.items():
+    for reasons, reason_text in _REASONS.items():
         queries, lacking = set(_by_unknown_change(asked, asks_for, reasons)), set[str]()
         lacking |= {_DDL} if queries else set()
         for place, needs in ((place, needs & asks_for) for place, needs in _NEEDED_BY.items() if needs & asks_for):
@@ -78,7 +78,7 @@ def incomplete_queries(asked: Asked) -> Iterator[str]:
                         queries.add(query)
                         lacking.add(place)
         if queries:
-            yield _lacks(asked, queries, why.format(", ".join(sorted(lacking))))
+            yield _lacks(asked, queries, reason_text.format(", ".join(sorted(lacking))))
 
 
 def _lacking(asked: Asked, place: str, reason: str) -> Iterator[str]:
@@ -173,12 +173,12 @@ def _times(asked: Asked, query: str) -> list[datetime]:
     return [in_utc(time) for time in asked.graph.objects(query, "prov:startedAtTime")]
 
 
-def _lacks(asked: Asked, queries: set[str], why: str, otherwise: str = "") -> str:
+def _lacks(asked: Asked, queries: set[str], reason_text: str, otherwise: str = "") -> str:
     count = f"{len(queries):,}" + (" or more" if len(queries) >= MOST else "")
     queries_are, pronoun = ("query was", "it") if len(queries) == 1 else ("queries were", "they")
     first_id = asked.graph.text(min(queries), "ah:queryId")
     the_first = f"; the first is {first_id}." if first_id else "."
-    return f"{count} {queries_are} {why}, {LACKS} {pronoun} did{otherwise}{the_first}"
+    return f"{count} {queries_are} {reason_text}, {LACKS} {pronoun} did{otherwise}{the_first}"
 
 
 # --- what a change that was cut may have done -------------------------------------------------------------------------
@@ -287,12 +287,12 @@ def _cut_requests(asked: Asked) -> tuple[set[str], list[str]]:
     request needs the parents of its statements alone, and ``column-lineage`` the roots of those that made or dropped a
     helper.
     """
-    found: dict[str, set[str]] = {}
+    queries_lacking: dict[str, set[str]] = {}
     for column in _needed_of_request(asked):
         for query in _lacking(asked, column, TRUNCATED):
             if _is_of_request(asked, query):
-                found.setdefault(column, set()).add(query)
-    return set().union(*found.values()), sorted(found)
+                queries_lacking.setdefault(column, set()).add(query)
+    return set().union(*queries_lacking.values()), sorted(queries_lacking)
 
 
 def _needed_of_request(asked: Asked) -> tuple[str, ...]:
@@ -337,15 +337,15 @@ def contradicting_rows(asked: Asked) -> Iterator[str]:
     others as text alone (docs/input.md, "Duplicates").
     """
     columns = ("agents_info",) if asked.name == AGENT_READS else _needed_of_request(asked)
-    ids, found, contradicting = asked.values("query_id"), set[str](), set[str]()
+    ids, queries, contradicting = asked.values("query_id"), set[str](), set[str]()
     for column in columns:
         for row in asked.graph.select(_NOT_KEPT, key=literals([f'"{column}":'])):
             if json.loads(row["columns"]).get(column) in ids if ids else _is_asked_for(asked, row["query"]):
-                found.add(row["query"])
+                queries.add(row["query"])
                 contradicting.add(column)
-    if found:
-        are = "1 query has rows" if len(found) == 1 else f"{len(found):,} queries have rows"
-        first_id = asked.graph.text(min(found), "ah:queryId")
+    if queries:
+        are = "1 query has rows" if len(queries) == 1 else f"{len(queries):,} queries have rows"
+        first_id = asked.graph.text(min(queries), "ah:queryId")
         yield (
             f"{are} with different values of {', '.join(sorted(contradicting))}: the answer has one of them; the first "
             f"is {first_id}."
@@ -360,8 +360,8 @@ def cut_accounts(asked: Asked) -> Iterator[str]:
         places += [place] if cut else []
         queries |= cut
     if queries:
-        why = _REASONS[_CUT].format(", ".join(sorted(places)))
-        yield _lacks(asked, queries, why, ", or have it as of another account")
+        reason_text = _REASONS[_CUT].format(", ".join(sorted(places)))
+        yield _lacks(asked, queries, reason_text, ", or have it as of another account")
 
 
 def nested_statements(asked: Asked) -> Iterator[str]:

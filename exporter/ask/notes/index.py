@@ -80,7 +80,7 @@ _NOTES: Final = (
     Note(left_out.within_intervals, _ANY),
     # tags, policies and grants
     Note(enforced_alone.enforced_but_not_set, only=("policy-coverage",)),
-    Note(enforced_alone.enforced_alone, (PAGE,), ("page-enforced",)),
+    Note(enforced_alone.only_enforced, (PAGE,), ("page-enforced",)),
     Note(policies.masked_and_untagged, only=("policy-coverage",)),
     Note(policies.perhaps_replaced, _OURS, policies.OF_MASKS_BY_TAG),
     Note(older_masks.perhaps_forced, _OURS, older_masks.OF_OLDER_MASKS),
@@ -97,12 +97,12 @@ _NOTES: Final = (
     Note(grants.listings, only=("exposure",)),
     Note(grants.ended_grants, only=("exposure",)),
     Note(grants.replaced_grants, only=("exposure",)),
-    Note(grants.grants_of_made_anew, only=("exposure",)),
+    Note(grants.grants_of_recreated, only=("exposure",)),
     Note(grants.grants_without_id, only=("exposure",)),
     Note(lost_protection.lost_masks, _OURS, lost_protection.OF_MASKS),
     Note(lost_protection.lost_tags, _OURS, lost_protection.OF_TAGS),
     Note(lost_protection.lost_policies, _OURS, lost_protection.OF_POLICIES),
-    Note(made_anew.made_anew, _OURS, made_anew.OF_SETTINGS),
+    Note(made_anew.lost_by_recreation, _OURS, made_anew.OF_SETTINGS),
     # what the names, queries and reads in an answer mean
     Note(object_names.several_accounts),
     Note(incomplete.nested_statements, only=("statements-of-request",)),
@@ -137,7 +137,7 @@ _NOTES: Final = (
     Note(columns.without_column_sources, _OURS, columns.OF_COLUMN_LINEAGE),
     Note(columns.into_itself, only=("end-up",)),
     Note(columns.whole_sources, only=("end-up",)),
-    Note(untold_writes.untold_writes, _OURS, untold_writes.OF_SOURCES),
+    Note(untold_writes.writes_without_sources, _OURS, untold_writes.OF_SOURCES),
     Note(columns.through_shared_views, _OURS, columns.OF_COLUMN_LINEAGE),
     Note(changes_without_id.with_and_without_id, _OURS),
     # why an answer is empty
@@ -163,5 +163,5 @@ def explain(asked: Asked, looked_up: Sequence[str] = ()) -> list[str]:
     before, after = (
         (text for note in notes if note.speaks_to(asked) for text in note.texts(asked)) for notes in (_FIRST, _NOTES)
     )
-    told = list(dict.fromkeys((*before, *looked_up, *after)))
-    return [*told, NOT_ALL] if asked.graph.has_more else told
+    texts = list(dict.fromkeys((*before, *looked_up, *after)))
+    return [*texts, NOT_ALL] if asked.graph.has_more else texts

@@ -36,8 +36,8 @@ def left_out(graph: Path) -> list[str]:
     texts += [f"forget_before {settings['forget_before']}"] if settings.get("forget_before") else []
     notes = []
     if texts:
-        what = " and ".join(texts)
-        notes.append(f"The settings of this export leave out rows or objects: {what}. Answers lack them.")
+        settings_in_words = " and ".join(texts)
+        notes.append(f"The settings of this export leave out rows or objects: {settings_in_words}. Answers lack them.")
     if of_runs := _filtered_before(graph):
         notes.append(
             f"Settings of earlier runs left out rows or objects: {' and '.join(of_runs)}. Answers lack those that no "
@@ -184,8 +184,8 @@ def queries_of_users(asked: Asked) -> Iterator[str]:
 
 def _is_midnight(time: str) -> bool:
     """Whether a time is midnight in UTC: a date alone, or zeros with Z, an offset of zero or no zone."""
-    day, _, rest = time.strip().replace(" ", "T").partition("T")
-    return bool(day) and rest.rstrip("Z").removesuffix("+00:00").strip("0:.") == ""
+    day, _, clock_time = time.strip().replace(" ", "T").partition("T")
+    return bool(day) and clock_time.rstrip("Z").removesuffix("+00:00").strip("0:.") == ""
 
 
 # --- short queries ----------------------------------------------------------------------------------------------------
@@ -221,11 +221,11 @@ def short_queries(asked: Asked) -> Iterator[str]:
     names = sorted(_hybrid_tables(asked))
     if not names:
         return
-    what = f"{first_of(names, _SHOWN_TABLES)} {'is a hybrid table' if len(names) == 1 else 'are hybrid tables'}"
+    tables = f"{first_of(names, _SHOWN_TABLES)} {'is a hybrid table' if len(names) == 1 else 'are hybrid tables'}"
     on_record = "are not on record here, so the answer may lack them. AGGREGATE_ACCESS_HISTORY has them"
     if is_by_day(asked.graph):
         on_record = "are only in this answer if rows of AGGREGATE_ACCESS_HISTORY were exported"
-    yield f"{what}: short queries on hybrid tables {on_record} (exporter export --aggregate)."
+    yield f"{tables}: short queries on hybrid tables {on_record} (exporter export --aggregate)."
 
 
 def within_intervals(asked: Asked) -> Iterator[str]:

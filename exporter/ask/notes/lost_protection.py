@@ -59,23 +59,25 @@ def unmasked_successors(asked: Asked) -> Iterator[Succession]:
     """What got the names of masked objects, and has them in the time that is asked for; in no order."""
     columns, wholes = asked.match_names("column_name"), masked_wholes(asked.graph)
     for holders in holders_by_name(asked, asked_things(asked)):
-        for one in _unmasked(asked, holders, wholes):
-            if not columns or one.columns & {*columns, WHOLE}:
-                period = period_of(one.holder, holders)
-                read = max(_reads(asked, one.holder, period, one.columns), default=EARLY)
-                yield one._replace(
-                    holder=with_container_rename(asked, one.holder), read=read, duration=period.end - period.begin
+        for succession in _unmasked(asked, holders, wholes):
+            if not columns or succession.columns & {*columns, WHOLE}:
+                period = period_of(succession.holder, holders)
+                read = max(_reads(asked, succession.holder, period, succession.columns), default=EARLY)
+                yield succession._replace(
+                    holder=with_container_rename(asked, succession.holder),
+                    read=read,
+                    duration=period.end - period.begin,
                 )
 
 
 def with_names_of_masked(asked: Asked) -> set[str]:
     """The objects with a name that another one had or has, on which rows show a mask, on a column that is asked for."""
-    graph, columns, found = asked.graph, asked.match_names("column_name"), set[str]()
+    graph, columns, things = asked.graph, asked.match_names("column_name"), set[str]()
     for holders in holders_by_name(asked, asked_things(asked)):
         masks = {holder.iri: masks_of(graph, holder.iri).keys() for holder in holders}
         masked = {iri for iri, own in masks.items() if (own & {*columns, WHOLE} if columns else own)}
-        found |= {iri for iri in masks if masked - {iri}}
-    return found
+        things |= {iri for iri in masks if masked - {iri}}
+    return things
 
 
 def _unmasked(asked: Asked, holders: Sequence[NameHolder], wholes: Collection[str]) -> Iterator[Succession]:
@@ -88,7 +90,7 @@ def _unmasked(asked: Asked, holders: Sequence[NameHolder], wholes: Collection[st
     for holder in holders:
         named = period_of(holder, holders)
         masked |= {column: other for time, column, other in shown if time < named.begin}
-        shown = [one for one in shown if one[0] >= named.begin]
+        shown = [entry for entry in shown if entry[0] >= named.begin]
         former = {column: other for column, other in masked.items() if other.iri != holder.iri}
         times = periods_asked_for(asked, holder.iri, named) if former and (not about or holder.iri in about) else []
         lost = set[str]().union(
@@ -99,7 +101,9 @@ def _unmasked(asked: Asked, holders: Sequence[NameHolder], wholes: Collection[st
             )
         )
         if lost:
-            yield Succession(holder, max((former[one] for one in lost), key=lambda one: one.order), lost)
+            yield Succession(
+                holder, max((former[column] for column in lost), key=lambda former_holder: former_holder.order), lost
+            )
         shown += [(since, column, holder) for column, since in _masked_since(asked, holder, named).items()]
 
 
@@ -116,7 +120,7 @@ def _lost(graph: Lookups, holder: NameHolder, columns: Collection[str], period: 
     own, there = own_masks(graph, holder.iri, period), columns_of(graph, holder.iri)
     if WHOLE in own:
         return set()
-    return {one for one in columns if one not in own and (not own if one == WHOLE else one in there)}
+    return {column for column in columns if column not in own and (not own if column == WHOLE else column in there)}
 
 
 def _masked_since(asked: Asked, holder: NameHolder, named: Period) -> dict[str, datetime]:
@@ -126,9 +130,9 @@ def _masked_since(asked: Asked, holder: NameHolder, named: Period) -> dict[str, 
     until = _end_of_name(asked.graph, holder, named)
     begin = named.begin if asked.name == UNMASKED_READS else until
     return {
-        column: min(one.since for one in found)
-        for column, every in masks_of(asked.graph, holder.iri).items()
-        if (found := [one for one in every if one.since < min(one.sure, until) and begin <= one.sure])
+        column: min(held.since for held in surely_held)
+        for column, periods in masks_of(asked.graph, holder.iri).items()
+        if (surely_held := [held for held in periods if held.since < min(held.sure, until) and begin <= held.sure])
     }
 
 
@@ -136,18 +140,22 @@ def lost_masks(asked: Asked) -> Iterator[str]:
     """Notes on objects that had one name, one after the other, of which some are masked: on those that are not, and
     that answers about masks lack.
     """
-    found = list(unmasked_successors(asked))
-    if found:
+    successors = list(unmasked_successors(asked))
+    if successors:
         lack = f" Reads of it are not in the answer: {_BY_TIME}." if asked.name == UNMASKED_READS else ""
         yield (
             f"{LOST}was masked (as by CREATE OR REPLACE or a SWAP, also of the "
             f"schema), and no row shows a masking policy on it{time_in_words(asked)}: "
-            f"{entries_in_words(asked, ordered_entries(found))}.{lack}{_came_by_clone(asked, found)}"
+            f"{entries_in_words(asked, ordered_entries(successors))}.{lack}{_came_by_clone(asked, successors)}"
         )
     yield from _lost_settings(asked, "maskingPolicies", "a masking policy", "one", ("Tag",))
-    before = list(_read_before_masked(asked, {one.holder.iri for one in found})) if asked.name == UNMASKED_READS else []
+    before = (
+        list(_read_before_masked(asked, {successor.holder.iri for successor in successors}))
+        if asked.name == UNMASKED_READS
+        else []
+    )
     if before:
-        ordered = sorted(before, key=lambda one: one.holder.order, reverse=True)
+        ordered = sorted(before, key=lambda entry: entry.holder.order, reverse=True)
         yield (
             "An object was read under a name that a masked one had later, and no row shows a masking policy on it: "
             f"{entries_in_words(asked, ordered)}. These reads are not in the answer: column-readers has them, by the "
@@ -155,23 +163,23 @@ def lost_masks(asked: Asked) -> Iterator[str]:
         )
 
 
-def _read_before_masked(asked: Asked, told: Collection[str]) -> Iterator[Succession]:
+def _read_before_masked(asked: Asked, successors: Collection[str]) -> Iterator[Succession]:
     """The objects of which no row shows a mask on a column that was read, in the time that is asked for, under a name
     that one with a mask on such a column got later: one for each name. ``told``: objects that are left out.
     """
     about, wholes = asked.asked_objects, masked_wholes(asked.graph)
     for holders in holders_by_name(asked, asked_things(asked)):
         periods = [period_of(holder, holders) for holder in holders]
-        masked = [_masked_since(asked, *one).keys() for one in zip(holders, periods, strict=True)]
-        found = list[Succession]()
+        masked = [_masked_since(asked, *pair).keys() for pair in zip(holders, periods, strict=True)]
+        entries = list[Succession]()
         for place, (holder, named) in enumerate(zip(holders, periods, strict=True)):
-            if holder.iri not in told and (not about or holder.iri in about):
+            if holder.iri not in successors and (not about or holder.iri in about):
                 after = zip(holders[place + 1 :], masked[place + 1 :], strict=True)
-                found += _masked_later(asked, holder, named, list(after), wholes)
-        if found:
-            ids = [one.holder.ident or "" for one in reversed(found)]
-            columns = set[str]().union(*(one.columns for one in found))
-            yield Succession(found[-1].holder, found[-1].masked, columns, list(dict.fromkeys(ids)))
+                entries += _masked_later(asked, holder, named, list(after), wholes)
+        if entries:
+            ids = [entry.holder.ident or "" for entry in reversed(entries)]
+            columns = set[str]().union(*(entry.columns for entry in entries))
+            yield Succession(entries[-1].holder, entries[-1].masked, columns, list(dict.fromkeys(ids)))
 
 
 def _masked_later(
@@ -198,7 +206,9 @@ def _masked_later(
         if any(_reads(asked, holder, named, [column]))
     }
     if read and not is_masked_around(graph, holder, wholes):
-        masked = min((first.get(one) or first[WHOLE] for one in read), key=lambda one: one.order)
+        masked = min(
+            (first.get(column) or first[WHOLE] for column in read), key=lambda former_holder: former_holder.order
+        )
         yield Succession(holder, masked, read & first.keys())
 
 
@@ -218,12 +228,14 @@ def _reads(asked: Asked, holder: NameHolder, named: Period, names: Collection[st
             yield time
 
 
-def _came_by_clone(asked: Asked, found: Iterable[Succession]) -> str:
+def _came_by_clone(asked: Asked, entries: Iterable[Succession]) -> str:
     """A sentence on those that may have what was lost, since they were made by CLONE or LIKE. Other questions have a
     note on all of these.
     """
     graph = asked.graph
-    names = {one.holder.name for one in found if asked.name not in OF_SETTINGS and _is_clone(graph, one.holder.iri)}
+    names = {
+        entry.holder.name for entry in entries if asked.name not in OF_SETTINGS and _is_clone(graph, entry.holder.iri)
+    }
     if not names:
         return ""
     return f" Made by CLONE or LIKE, and no row records what came with that: {first_of(sorted(names), _SHOWN)}."
@@ -231,8 +243,8 @@ def _came_by_clone(asked: Asked, found: Iterable[Succession]) -> str:
 
 def _is_clone(graph: Lookups, thing: str) -> bool:
     changes, versions = (graph.subjects(term, thing) for term in ("ah:changedObject", "prov:specializationOf"))
-    return any(any(graph.objects(one, "ah:madeFromName")) for one in changes) or any(
-        any(graph.objects(one, "ah:inferredFrom")) for one in versions
+    return any(any(graph.objects(change, "ah:madeFromName")) for change in changes) or any(
+        any(graph.objects(version, "ah:inferredFrom")) for version in versions
     )
 
 
@@ -265,22 +277,24 @@ def lost_policies(asked: Asked) -> Iterator[str]:
 
 
 def _lost_settings(
-    asked: Asked, property_: str, what: str, which: str, domains: tuple[str, ...] = DATA
+    asked: Asked, property_: str, words: str, pronoun: str, domains: tuple[str, ...] = DATA
 ) -> Iterator[str]:
     columns = asked.match_names("column_name")
     things = things_with(asked, "ah:TagSetting" if property_ == _TAGS else "ah:PolicySetting")
-    every = (
-        one
+    successions = (
+        succession
         for holders in holders_by_name(asked, things, domains)
-        for one in _without(asked, holders, property_, things)
+        for succession in _without(asked, holders, property_, things)
     )
-    found = [one._replace(columns=one.columns & {*columns, WHOLE} if columns else one.columns) for one in every]
-    found = [one for one in found if one.columns]
-    if found:
+    entries = [
+        entry._replace(columns=entry.columns & {*columns, WHOLE} if columns else entry.columns) for entry in successions
+    ]
+    entries = [entry for entry in entries if entry.columns]
+    if entries:
         yield (
-            f"{LOST}had {what} (as by CREATE OR REPLACE or a SWAP, also of the "
-            f"schema), and no row shows {which} on it{time_in_words(asked)}: "
-            f"{entries_in_words(asked, ordered_entries(found))}.{_came_by_clone(asked, found)}"
+            f"{LOST}had {words} (as by CREATE OR REPLACE or a SWAP, also of the "
+            f"schema), and no row shows {pronoun} on it{time_in_words(asked)}: "
+            f"{entries_in_words(asked, ordered_entries(entries))}.{_came_by_clone(asked, entries)}"
         )
 
 
@@ -292,9 +306,9 @@ def things_with(asked: Asked, class_: str) -> set[str]:
         return {*asked.asked_objects, *containers_of(asked.graph, asked.asked_objects)}
     graph = asked.graph
     settings = graph.at_most(graph.of_class(class_), _SETTINGS_LOOKED_AT)
-    found = {thing for setting in settings for thing in graph.objects(setting, "ah:settingOn")}
+    things = {thing for setting in settings for thing in graph.objects(setting, "ah:settingOn")}
     enforced = graph.with_text("ah:policyKind", "ROW_ACCESS_POLICY") if class_ == "ah:PolicySetting" else ()
-    return found | {thing for one in enforced for thing in graph.objects(one, "ah:protectedObject")}
+    return things | {thing for enforcement in enforced for thing in graph.objects(enforcement, "ah:protectedObject")}
 
 
 def _without(
@@ -313,7 +327,9 @@ def _without(
         for holder in holders:
             named, own = period_of(holder, holders), on[holder.iri].get(element, {})
             until = _end_of_name(graph, holder, named)
-            former = {column: one for column, one in having.items() if one.iri != holder.iri}
+            former = {
+                column: former_holder for column, former_holder in having.items() if former_holder.iri != holder.iri
+            }
             times = [
                 Period(max(time.begin, named.begin), min(time.end, named.end))
                 for time in (periods_asked_for(asked, holder.iri, named) if former else ())
@@ -321,7 +337,7 @@ def _without(
             ]
             lost = _lacking(graph, holder, set(former), own if property_ == _TAGS else _together(on[holder.iri]), times)
             if lost and (not asked.asked_objects or holder.iri in things):
-                last = max((former[one] for one in lost), key=lambda one: one.order)
+                last = max((former[lost_column] for lost_column in lost), key=lambda former_holder: former_holder.order)
                 yield Succession(
                     with_container_rename(asked, holder),
                     last,
@@ -329,16 +345,18 @@ def _without(
                     duration=named.end - named.begin,
                     had=graph.label(element),
                 )
-            for column, every in own.items():  # one that was unset is not lost
+            for column, periods in own.items():  # one that was unset is not lost
                 having.pop(column, None)
-                if any(held.since < until <= held.sure for held in every):
+                if any(held.since < until <= held.sure for held in periods):
                     having[column] = holder
 
 
-def _together(every: Mapping[str, Mapping[str, list[Held]]]) -> dict[str, list[Held]]:
+def _together(by_element: Mapping[str, Mapping[str, list[Held]]]) -> dict[str, list[Held]]:
     """Policies of one kind, of which one place has one at a time, as one."""
     return {
-        name: [held for one in every.values() for held in one.get(name, ())] for own in every.values() for name in own
+        name: [held for by_name in by_element.values() for held in by_name.get(name, ())]
+        for own in by_element.values()
+        for name in own
     }
 
 

@@ -79,18 +79,18 @@ class _Lost(NamedTuple):
     is_sure: bool
 
 
-def made_anew(asked: Asked) -> Iterator[str]:
+def lost_by_recreation(asked: Asked) -> Iterator[str]:
     """What objects had when they were made anew, and of which no row shows in the time that is asked for that they have
     it again.
     """
     sure, perhaps = (sorted(texts, reverse=True) for texts in _found(asked))
-    told = _COPIES if asked.name == _UNMASKED_COPIES else ""
+    on_copies = _COPIES if asked.name == _UNMASKED_COPIES else ""
     if sure and asked.name != UNMASKED_READS:  # it says AFTER
-        yield f"{MADE_ANEW} No row sets it since: {first_of([text for _, text in sure], _SHOWN)}.{told}"
+        yield f"{MADE_ANEW} No row sets it since: {first_of([text for _, text in sure], _SHOWN)}.{on_copies}"
     if perhaps:
         yield (
             f"{PERHAPS_ANEW} The answer has as ended what was set before, and no row sets it since: "
-            f"{first_of([text for _, text in perhaps], _SHOWN)}.{told}"
+            f"{first_of([text for _, text in perhaps], _SHOWN)}.{on_copies}"
         )
 
 
@@ -100,14 +100,14 @@ def _found(asked: Asked) -> tuple[list[tuple[datetime, str]], list[tuple[datetim
     sure, perhaps, masking = list[tuple[datetime, str]](), list[tuple[datetime, str]](), _Masking(graph)
     renames = [*renamings(graph)]
     for thing in sorted(_things(asked)):
-        lost = [one for one in _lost(asked, thing, masking) if not columns or one.on in {*columns, WHOLE}]
-        for made, is_sure in sorted({(one.made, one.is_sure) for one in lost}):
-            what = [
-                f"{_KINDS[one.kind]} {graph.label(one.element)}{'' if one.on == WHOLE else f' on {one.on}'}"
-                for one in _present(graph, [one for one in lost if one.made == made], renames)
+        lost = [loss for loss in _lost(asked, thing, masking) if not columns or loss.on in {*columns, WHOLE}]
+        for made, is_sure in sorted({(loss.made, loss.is_sure) for loss in lost}):
+            elements = [
+                f"{_KINDS[loss.kind]} {graph.label(loss.element)}{'' if loss.on == WHOLE else f' on {loss.on}'}"
+                for loss in _present(graph, [loss for loss in lost if loss.made == made], renames)
             ]
             time = made.isoformat().replace("+00:00", "Z")
-            text = f"{graph.name_at(thing, time)} at {time} ({first_of(what, _SHOWN)})"
+            text = f"{graph.name_at(thing, time)} at {time} ({first_of(elements, _SHOWN)})"
             (sure if is_sure else perhaps).append((made, text))
     return sure, perhaps
 
@@ -116,15 +116,15 @@ def _present(graph: Lookups, lost: Sequence[_Lost], renames: Sequence[Renaming])
     """Without policies and tags under a former name, which are lost under the one that a row without an id gave them,
     too.
     """
-    since = {one.element: in_utc(graph.names_of(one.element)[0].since) for one in (lost if renames else ())}
+    since = {loss.element: in_utc(graph.names_of(loss.element)[0].since) for loss in (lost if renames else ())}
     forms = {element: renamed_forms(graph, element, renames) for element in since}
     return [
-        one
-        for one in lost
+        loss
+        for loss in lost
         if not any(
-            (other.kind, other.on) == (one.kind, one.on)
-            and other.element in forms.get(one.element, ())
-            and since[one.element] < since[other.element]
+            (other.kind, other.on) == (loss.kind, loss.on)
+            and other.element in forms.get(loss.element, ())
+            and since[loss.element] < since[other.element]
             for other in lost
         )
     ]
@@ -132,11 +132,11 @@ def _present(graph: Lookups, lost: Sequence[_Lost], renames: Sequence[Renaming])
 
 def _things(asked: Asked) -> set[str]:
     """The objects that are asked for, and what they are in; if it is all, those that have or had a tag or policy."""
-    found = things_with(asked, "ah:TagSetting") | things_with(asked, "ah:PolicySetting")
+    things = things_with(asked, "ah:TagSetting") | things_with(asked, "ah:PolicySetting")
     if asked.values("object_name", "object_id", "object"):
-        return found
+        return things
     masks = asked.graph.at_most(asked.graph.with_text("ah:policyKind", _ENFORCED_KINDS[_MASKS]), _LOOKED_AT)
-    return found | {thing for one in masks for thing in asked.graph.objects(one, "ah:protectedObject")}
+    return things | {thing for enforcement in masks for thing in asked.graph.objects(enforcement, "ah:protectedObject")}
 
 
 def _lost(asked: Asked, thing: str, masking: _Masking) -> Iterator[_Lost]:
@@ -144,27 +144,27 @@ def _lost(asked: Asked, thing: str, masking: _Masking) -> Iterator[_Lost]:
     times = asked.times("at") if asked.name == POLICY_COVERAGE else []
     ends = [time for time in times or [asked.until or LATE] if not graph.was_dropped(thing, time)]
     first = min((in_utc(holder.since) for holder in graph.names_of(thing)), default=LATE)
-    every = _creations(graph, thing) if ends else []
-    creations = [one for one in every if first < one.start < max(ends)]
+    all_creations = _creations(graph, thing) if ends else []
+    creations = [creation for creation in all_creations if first < creation.start < max(ends)]
     if asked.name == CHANGES:
-        creations = [one for one in creations if asked.has(one.start)]
+        creations = [creation for creation in creations if asked.has(creation.start)]
     if asked.name == UNMASKED_READS:
-        creations = [one for one in creations if not one.is_replace]
+        creations = [creation for creation in creations if not creation.is_replace]
     dropped = cache(lambda start: graph.dropped_at(thing, start - MOMENT))
     for kind in _OF.get(asked.name, _KINDS) if creations else ():
-        own, others = _held(asked, thing, kind, every, masking)
+        own, replacements = _held(asked, thing, kind, all_creations, masking)
         for element, by_column in sorted(own.items()):
             names = {holder.key[1] for holder in graph.names_of(element)} if element else set[str]()
             if not element or (asked_tags and asked_tags.isdisjoint(names)):
                 continue
             there = [time for time in ends if not graph.was_dropped(element, time)]
             for column, periods in sorted(by_column.items()):
-                again = [by_column] if others is None else others
-                since = [held.since for one in again for held in one.get(column, ())]
+                again = [by_column] if replacements is None else replacements
+                since = [held.since for by_name in again for held in by_name.get(column, ())]
                 for start, end, is_replace in creations:
                     is_lost = any(_is_ended(held, start, end, dropped) for held in periods)
                     if is_lost and any(
-                        start < time and not any(start <= one < time for one in since) for time in there
+                        start < time and not any(start <= other < time for other in since) for time in there
                     ):
                         yield _Lost(kind, element, column, start, is_replace or dropped(start) is not None)
 
@@ -195,18 +195,18 @@ class _Masking:
 
     def by_tags(self, thing: str) -> _Held:
         """When an object and its columns had tags, each while it masked."""
-        found = _Held()
+        tags = _Held()
         for tag, by_column in settings_of(self.graph, thing, _TAGS).items():
             for column, periods in by_column.items():
                 together = (held.together(mask) for held in periods for mask in self._masks_on(tag))
-                if masked := [one for one in together if one.since < one.until]:
-                    found.setdefault(tag, {})[column] = masked
-        return found
+                if masked := [masked_period for masked_period in together if masked_period.since < masked_period.until]:
+                    tags.setdefault(tag, {})[column] = masked
+        return tags
 
     def _masks_on(self, tag: str) -> list[Held]:
         if tag not in self._on_tag:
             policies = settings_of(self.graph, tag, _MASKS).values() if tag else ()
-            self._on_tag[tag] = [held for one in policies for periods in one.values() for held in periods]
+            self._on_tag[tag] = [held for by_column in policies for periods in by_column.values() for held in periods]
         return self._on_tag[tag]
 
     @cached_property
@@ -233,7 +233,7 @@ def _enforced(
             times[place] |= {time for query in graph.subjects("ah:enforced", enforcement) for time in starts_of(query)}
     for (policy, protected), of_place in times.items():
         for column in names_of_column(graph, protected):
-            set_then = [held for one in known for name in {column, WHOLE} for held in one.get(name, ())]
+            set_then = [held for by_name in known for name in {column, WHOLE} for held in by_name.get(name, ())]
             for held in _periods(sorted(of_place), creations, set_then):
                 if kind != _MASKS or not masking.is_around(thing, held.since):
                     yield policy, column, held
@@ -243,13 +243,13 @@ def _periods(times: Sequence[datetime], creations: Sequence[_Creation], known: S
     """The times in which one policy was enforced in one place, by when queries enforced it, and when the object was
     made anew. What a row without a name may have unset (``sure`` is :data:`EARLY`) does not count.
     """
-    told, known = set[int](), [held for held in known if not _outlasts(held, creations)]
-    starts = [one.start for one in creations]
+    seen, known = set[int](), [held for held in known if not _outlasts(held, creations)]
+    starts = [creation.start for creation in creations]
     for time in times:
         number = bisect_left(starts, time)  # the statement that makes it anew reads what was there before
         is_set = any(held.since <= time < held.sure or held.sure == EARLY for held in known)
-        if number not in told and not is_set:
-            told.add(number)
+        if number not in seen and not is_set:
+            seen.add(number)
             ends = [*starts[number : number + 1], *(held.since for held in known if time < held.since), LATE]
             yield Held(min(time, min(ends) - MOMENT), min(ends), min(ends))
 
@@ -262,15 +262,15 @@ def _outlasts(held: Held, creations: Sequence[_Creation]) -> bool:
 
 def _creations(graph: Lookups, thing: str) -> list[_Creation]:
     """When statements made an object: when each started, and when it had ended."""
-    found = list[_Creation]()
+    creations = list[_Creation]()
     for change in graph.subjects("ah:changedObject", thing):
         operation = graph.text(change, "ah:operation")
         if operation in CREATES:
             for query in graph.objects(change, "dcterms:isPartOf"):
                 starts = sorted(map(in_utc, graph.objects(query, "prov:startedAtTime")))
                 ends = sorted(map(in_utc, graph.objects(query, "prov:endedAtTime")))
-                found += [_Creation(start, max([start, *ends]), operation == "REPLACE") for start in starts]
-    return sorted(found)
+                creations += [_Creation(start, max([start, *ends]), operation == "REPLACE") for start in starts]
+    return sorted(creations)
 
 
 def _is_ended(held: Held, start: datetime, end: datetime, dropped: Callable[[datetime], datetime | None]) -> bool:

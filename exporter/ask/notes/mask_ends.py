@@ -71,6 +71,6 @@ def _is_replaced(graph: Lookups, policy: str, by: datetime) -> bool:
     """Whether a policy was made anew by a time, and no query enforced it since."""
     replaced = graph.replacements(policy, by)
     enforced = graph.subjects("ah:policy", policy) if replaced else ()
-    queries = (query for one in enforced for query in graph.subjects("ah:enforced", one))
+    queries = (query for enforcement in enforced for query in graph.subjects("ah:enforced", enforcement))
     starts = (in_utc(time) for query in queries for time in graph.objects(query, "prov:startedAtTime"))
     return bool(replaced) and not any(replaced[-1] < start <= by for start in starts)

@@ -31,7 +31,9 @@ _LOOKED_AT: Final = 10_000
 
 def masked_things(graph: Lookups) -> set[str]:
     """The objects on which rows show masking policies, also by tags."""
-    nodes = ((node, place) for said, place in _MASKED.items() for node in graph.with_text(*said))
+    nodes = (
+        (node, place) for property_and_value, place in _MASKED.items() for node in graph.with_text(*property_and_value)
+    )
     masked = {thing for node, place in graph.at_most(nodes, _LOOKED_AT) for thing in graph.objects(node, place)}
     return masked | _tagged_with(graph, masked)
 
@@ -45,8 +47,8 @@ def _tagged_with(graph: Lookups, tags: Iterable[str]) -> set[str]:
 
 def masked_columns(asked: Asked, thing: str) -> set[str]:
     """The columns of an object, of those that are asked for, on which rows show a mask."""
-    found, columns = masks_of(asked.graph, thing).keys() - {WHOLE}, asked.match_names("column_name")
-    return found & columns if columns else found
+    names, columns = masks_of(asked.graph, thing).keys() - {WHOLE}, asked.match_names("column_name")
+    return names & columns if columns else names
 
 
 def columns_with_masks(graph: Lookups) -> Iterator[str]:
@@ -77,10 +79,10 @@ def own_masks(graph: Lookups, thing: str, period: Period = ALWAYS) -> set[str]:
     of which no row says that it was unset before.
     """
     forms = (thing, *graph.same_names(thing))
-    every = (
+    periods = (
         (column, held) for form in forms for column, of_column in masks_of(graph, form).items() for held in of_column
     )
-    return {column for column, held in every if held.overlaps(period)}
+    return {column for column, held in periods if held.overlaps(period)}
 
 
 class Held(NamedTuple):
@@ -113,28 +115,30 @@ def _only_enforced(
     graph: Lookups, thing: str, by_rows: Collection[tuple[str | None, frozenset[str], Held]]
 ) -> list[tuple[str | None, frozenset[str], Held]]:
     """What queries enforced outside of these times, each with the policy; it goes on under the new name of a column."""
-    found, masks = [], [one for one in graph.subjects("ah:protectedObject", thing) if graph.is_mask(one)]
+    enforced, masks = [], [mask for mask in graph.subjects("ah:protectedObject", thing) if graph.is_mask(mask)]
     kept = kept_by_renames(graph, thing) if masks else []
     places = _places(graph, masks)
-    for one in kept:
-        places[one.column, one.policy].append(one.time)
-    anew = times_made(graph, thing) if places else []
+    for rename in kept:
+        places[rename.column, rename.policy].append(rename.time)
+    times_recreated = times_made(graph, thing) if places else []
     for (column, policy), starts in places.items():
         known = [held for place, elements, held in by_rows if place in {column, None} and policy in elements]
-        left = [one.time for one in kept if (one.former, one.policy) == (column, policy)]
-        left += [*anew, *ends_without_unset(graph, thing, column, policy)]
-        found += [(column, _forms(graph, policy), held) for held in outside(starts, known, left)]
-    return found
+        left = [rename.time for rename in kept if (rename.former, rename.policy) == (column, policy)]
+        left += [*times_recreated, *ends_without_unset(graph, thing, column, policy)]
+        enforced += [(column, _forms(graph, policy), held) for held in outside(starts, known, left)]
+    return enforced
 
 
 def _places(graph: Lookups, enforcements: Iterable[str]) -> dict[tuple[str | None, str], list[datetime]]:
     """What was enforced: the column and the policy, and when the queries started."""
-    found = defaultdict[tuple[str | None, str], list[datetime]](list)
-    for one in enforcements:
-        starts = found[graph.text(one, "ah:protectedColumn"), graph.text(one, "ah:policy") or ""]
-        for query in graph.subjects("ah:enforced", one):
+    starts_by_place = defaultdict[tuple[str | None, str], list[datetime]](list)
+    for enforcement in enforcements:
+        starts = starts_by_place[
+            graph.text(enforcement, "ah:protectedColumn"), graph.text(enforcement, "ah:policy") or ""
+        ]
+        for query in graph.subjects("ah:enforced", enforcement):
             starts += [in_utc(time) for time in graph.objects(query, "prov:startedAtTime")]
-    return found
+    return starts_by_place
 
 
 def _with_elements(
@@ -154,16 +158,24 @@ def masks_by_tags(
     """
     for mark, mask, held in _by_tags(graph, thing):
         yield graph.text(mark, "ah:onColumn"), _elements(graph, mark) | _elements(graph, mask), held
-    enforced = [one for one in graph.subjects("ah:protectedObject", thing) if graph.is_mask(one)] if wholes else []
+    enforced = (
+        [enforcement for enforcement in graph.subjects("ah:protectedObject", thing) if graph.is_mask(enforcement)]
+        if wholes
+        else []
+    )
     for place in wholes if enforced else ():
         for mark, mask, held in _by_tags(graph, place):
             policy, elements = _elements(graph, mask), _elements(graph, mark) | _elements(graph, mask)
-            masked = (one for one in enforced if not policy.isdisjoint(graph.objects(one, "ah:policy")))
-            columns = {column for one in masked for column in graph.objects(one, "ah:protectedColumn")}
+            masked = (
+                enforcement
+                for enforcement in enforced
+                if not policy.isdisjoint(graph.objects(enforcement, "ah:policy"))
+            )
+            columns = {column for enforcement in masked for column in graph.objects(enforcement, "ah:protectedColumn")}
             for own in reachable(columns, graph.renamed_columns):
                 periods = periods_inside(graph, thing, place)
                 inside = (held.together(Held(since, until or LATE, until or LATE)) for since, until in periods)
-                yield from ((own, elements, one) for one in inside if one.since < one.until)
+                yield from ((own, elements, piece) for piece in inside if piece.since < piece.until)
 
 
 def masks_in_force(
@@ -172,11 +184,11 @@ def masks_in_force(
     """As :func:`masks_of`, without the times in which the policy or the tag was dropped, and with masks by tags of
     ``wholes`` on the columns on which queries enforced them. ``only_set``: without those that no row sets.
     """
-    found = defaultdict[str, list[Held]](list)
+    by_name = defaultdict[str, list[Held]](list)
     for column, _, held in policies_in_force(graph, thing, wholes, only_set=only_set):
         for name in names_of_column(graph, column):
-            found[name].append(held)
-    return found
+            by_name[name].append(held)
+    return by_name
 
 
 def policies_in_force(
@@ -227,12 +239,18 @@ def masked_without_tag(graph: Lookups, holder: NameHolder, period: Period, whole
     had ended. ``wholes``: schemas and databases with tags that mask.
     """
     thing = holder.iri
-    tagged = {graph.text(one, "ah:onColumn") for one, held in _set_on(graph, [thing], "tags") if held.overlaps(period)}
-    found = {column for column, held in masks_on(graph, thing) if held.overlaps(period)} - tagged
+    tagged = {
+        graph.text(setting, "ah:onColumn") for setting, held in _set_on(graph, [thing], "tags") if held.overlaps(period)
+    }
+    masked = {column for column, held in masks_on(graph, thing) if held.overlaps(period)} - tagged
     by_rows = {column for column, _, held in _with_elements(graph, thing) if held.overlaps(period)}
-    last = _last_enforced(graph, thing, period) if found - by_rows else {}
-    over = {one for one, enforced in last.items() if one in found and _is_over(graph, holder, enforced, period, wholes)}
-    return found & by_rows | (found - over)
+    last = _last_enforced(graph, thing, period) if masked - by_rows else {}
+    over = {
+        column
+        for column, enforced in last.items()
+        if column in masked and _is_over(graph, holder, enforced, period, wholes)
+    }
+    return masked & by_rows | (masked - over)
 
 
 class _Enforced(NamedTuple):
@@ -245,15 +263,19 @@ class _Enforced(NamedTuple):
 
 def _last_enforced(graph: Lookups, thing: str, period: Period) -> dict[str | None, _Enforced]:
     """By the end of a period, by column."""
-    masks = (one for one in graph.subjects("ah:protectedObject", thing) if graph.is_mask(one))
+    masks = (mask for mask in graph.subjects("ah:protectedObject", thing) if graph.is_mask(mask))
     enforced = [
-        _Enforced(time, graph.text(one, "ah:policy") or "", graph.text(one, "ah:protectedColumn"))
-        for one in masks
-        for query in graph.subjects("ah:enforced", one)
+        _Enforced(time, graph.text(mask, "ah:policy") or "", graph.text(mask, "ah:protectedColumn"))
+        for mask in masks
+        for query in graph.subjects("ah:enforced", mask)
         for time in _times(graph, query)
     ]
-    enforced += [_Enforced(one.time, one.policy, one.column) for one in kept_by_renames(graph, thing)]
-    return {one.column: one for one in sorted(enforced, key=itemgetter(0, 1)) if one.time < period.end}
+    enforced += [_Enforced(kept.time, kept.policy, kept.column) for kept in kept_by_renames(graph, thing)]
+    return {
+        enforcement.column: enforcement
+        for enforcement in sorted(enforced, key=itemgetter(0, 1))
+        if enforcement.time < period.end
+    }
 
 
 def _is_over(graph: Lookups, holder: NameHolder, enforced: _Enforced, period: Period, wholes: Collection[str]) -> bool:
@@ -273,7 +295,7 @@ def _around(graph: Lookups, holder: NameHolder, place: str, policy: str) -> Iter
     held = [held for _, mask, held in _by_tags(graph, place) if forms & _elements(graph, mask)]
     periods = periods_inside(graph, holder.iri, place) if held else ()
     for since, until in periods:
-        yield from (one.together(Held(since, until or LATE, until or LATE)) for one in held)
+        yield from (on_tag.together(Held(since, until or LATE, until or LATE)) for on_tag in held)
 
 
 def _is_read_in_clear(graph: Lookups, thing: str, column: str, period: Period) -> bool:
@@ -292,13 +314,13 @@ def _may_mask(graph: Lookups, read: str, thing: str, column: str) -> bool:
     """
     forms, name = {thing, *graph.same_names(thing)}, graph.text(column, "ah:matchName")
     masks = (
-        one
-        for one in graph.objects(read, "ah:enforced")
-        if graph.is_mask(one) and not forms.isdisjoint(graph.objects(one, "ah:protectedObject"))
+        mask
+        for mask in graph.objects(read, "ah:enforced")
+        if graph.is_mask(mask) and not forms.isdisjoint(graph.objects(mask, "ah:protectedObject"))
     )
-    protected = (graph.text(one, "ah:protectedColumn") for one in masks)
+    protected = (graph.text(mask, "ah:protectedColumn") for mask in masks)
     return any(text.startswith("policies_referenced ") for text in graph.objects(read, "ah:incomplete")) or any(
-        one is None or graph.text(one, "ah:matchName") == name for one in protected
+        column_id is None or graph.text(column_id, "ah:matchName") == name for column_id in protected
     )
 
 
@@ -314,30 +336,32 @@ def masks_of(graph: Lookups, thing: str) -> dict[str, list[Held]]:
 
 
 def _masks_of(graph: Lookups, thing: str) -> dict[str, list[Held]]:
-    found = defaultdict[str, list[Held]](list)
+    by_name = defaultdict[str, list[Held]](list)
     for column, held in masks_on(graph, thing):
         for name in names_of_column(graph, column):
-            found[name].append(held)
-    return dict(found)
+            by_name[name].append(held)
+    return dict(by_name)
 
 
 def settings_of(graph: Lookups, thing: str, property_: str) -> dict[str, dict[str, list[Held]]]:
     """When rows show tags, or policies of a kind, on an object and its columns, also by rows that give it in another
     form: tag or policy -> each name that a column has or had -> periods. :data:`WHOLE` for the object as a whole.
     """
-    found = defaultdict[str, dict[str, list[Held]]](lambda: defaultdict(list))
+    by_element = defaultdict[str, dict[str, list[Held]]](lambda: defaultdict(list))
     forms = [thing, *graph.same_names(thing)]
     for setting, held in _set_on(graph, forms, property_):
         for name in names_of_column(graph, graph.text(setting, "ah:onColumn")):
-            found[min(_elements(graph, setting), default="")][name].append(held)
+            by_element[min(_elements(graph, setting), default="")][name].append(held)
     kind = _ENFORCED_KINDS.get(property_)
-    enforced = (one for form in forms for one in (graph.subjects("ah:protectedObject", form) if kind else ()))
+    enforced = (
+        enforcement for form in forms for enforcement in (graph.subjects("ah:protectedObject", form) if kind else ())
+    )
     for (_, policy), starts in _places(
-        graph, (one for one in enforced if graph.text(one, "ah:policyKind") == kind)
+        graph, (enforcement for enforcement in enforced if graph.text(enforcement, "ah:policyKind") == kind)
     ).items():
-        every = found[policy][WHOLE]
-        every += list(outside(starts, every))
-    return found
+        periods = by_element[policy][WHOLE]
+        periods += list(outside(starts, periods))
+    return by_element
 
 
 def outside(starts: Iterable[datetime], known: Sequence[Held], left: Collection[datetime] = ()) -> Iterator[Held]:
@@ -345,9 +369,9 @@ def outside(starts: Iterable[datetime], known: Sequence[Held], left: Collection[
     ``known``; until rows set one again, or the column got another name, ``left``.
     """
     until = EARLY
-    for first in sorted(one for one in starts if not any(held.since <= one < held.sure for held in known)):
+    for first in sorted(start for start in starts if not any(held.since <= start < held.sure for held in known)):
         if first >= until:
-            until = min((one for one in (*left, *(held.since for held in known)) if one > first), default=LATE)
+            until = min((end for end in (*left, *(held.since for held in known)) if end > first), default=LATE)
             yield Held(first, until, until)
 
 
@@ -359,39 +383,43 @@ def _by_tags(graph: Lookups, thing: str) -> Iterator[tuple[str, str, Held]]:
         if tags not in on_tags:
             on_tags[tags] = list(_set_on(graph, tags, "maskingPolicies"))
         both = ((mask, held.together(on_tag)) for mask, on_tag in on_tags[tags])
-        yield from ((setting, mask, one) for mask, one in both if one.since < one.until)
+        yield from ((setting, mask, period) for mask, period in both if period.since < period.until)
 
 
 def _set_on(graph: Lookups, places: Collection[str], property_: str) -> Iterator[tuple[str, Held]]:
     """What is set on the forms of an object, and when: before the first row that sets it, if one only unsets it."""
-    every = {
-        one: (graph.text(one, "ah:onColumn"), _elements(graph, one), _first(graph, [one], "ah:validFrom"))
+    settings = {
+        setting: (
+            graph.text(setting, "ah:onColumn"),
+            _elements(graph, setting),
+            _first(graph, [setting], "ah:validFrom"),
+        )
         for place in places
-        for one in graph.subjects("ah:settingOn", place)
-        if graph.text(one, "ah:property") == property_
+        for setting in graph.subjects("ah:settingOn", place)
+        if graph.text(setting, "ah:property") == property_
     }
-    changes = (change for place in places for change in graph.subjects("ah:changedObject", place)) if every else ()
+    changes = (change for place in places for change in graph.subjects("ah:changedObject", place)) if settings else ()
     cut = [_first(graph, [change], "prov:startedAtTime") for change in changes if _is_cut(graph, change)]
     unset = [
-        (one, column, elements, _first(graph, graph.subjects("ah:hasSetting", one), "prov:startedAtTime"))
-        for one, (column, elements, since) in every.items()
+        (setting, column, elements, _first(graph, graph.subjects("ah:hasSetting", setting), "prov:startedAtTime"))
+        for setting, (column, elements, since) in settings.items()
         if since == LATE
     ]
-    for one, (column, elements, since) in every.items():
+    for setting, (column, elements, since) in settings.items():
         if since < LATE:
-            until = _first(graph, [one], "ah:validUntil")
+            until = _first(graph, [setting], "ah:validUntil")
             ends = [time for _, place, own, time in unset if place == column and (not own or own & elements)]
-            yield one, Held(since, until, min(until, *(time for time in (*ends, *cut) if since < time), LATE))
-    for one, column, elements, time in unset:
-        of_same = (since for place, own, since in every.values() if place == column and own & elements)
+            yield setting, Held(since, until, min(until, *(time for time in (*ends, *cut) if since < time), LATE))
+    for setting, column, elements, time in unset:
+        of_same = (since for place, own, since in settings.values() if place == column and own & elements)
         if not any(since < time for since in of_same):
-            yield one, Held(EARLY, time if elements else LATE, time if elements else EARLY)
+            yield setting, Held(EARLY, time if elements else LATE, time if elements else EARLY)
 
 
 def _elements(graph: Lookups, setting: str) -> frozenset[str]:
     """The tag or policy that is set, in all its forms; empty if the row does not name it."""
     elements = graph.objects(setting, "ah:elementObject")
-    return frozenset(form for one in elements for form in (one, *graph.same_names(one)))
+    return frozenset(form for element in elements for form in (element, *graph.same_names(element)))
 
 
 def _is_cut(graph: Lookups, change: str) -> bool:
@@ -422,7 +450,7 @@ def is_masked_around(graph: Lookups, holder: NameHolder, wholes: Iterable[str], 
         periods = periods_inside(graph, holder.iri, place) if masked else ()
         for since, until in periods:
             there = Period(max(since, period.begin), min(until or LATE, period.end))
-            if there.begin < there.end and any(one.overlaps(there) for one in masked):
+            if there.begin < there.end and any(held.overlaps(there) for held in masked):
                 return True
     return False
 
@@ -431,4 +459,4 @@ def names_of_column(graph: Lookups, column: str | None) -> set[str]:
     """The names that a column has or had; :data:`WHOLE` for the object as a whole."""
     if column is None:
         return {WHOLE}
-    return {graph.text(one, "ah:matchName") or "" for one in reachable([column], graph.renamed_columns)}
+    return {graph.text(form, "ah:matchName") or "" for form in reachable([column], graph.renamed_columns)}

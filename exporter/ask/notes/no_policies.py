@@ -68,23 +68,31 @@ def _nothing_on_objects(asked: Asked) -> Iterator[str]:
     called = _Names(graph)
     is_of_masks = asked.name == UNMASKED_READS
     masking = [row for row in tagged_wholes(asked) if row["mask"]] if is_of_masks else []
-    others = with_names_of_masked(asked) if is_of_masks else set[str]()
-    told = defaultdict[tuple[str, str], list[str]](list)  # by text, with a mark for the name, and by label: the names
+    with_masked_names = with_names_of_masked(asked) if is_of_masks else set[str]()
+    names_by_text = defaultdict[tuple[str, str], list[str]](
+        list
+    )  # by text, with a mark for the name, and by label: the names
     for thing in sorted(set(asked.things) - uncertain_things(asked)):
         own = {match_name(holder.name): holder.name for holder in graph.names_of(thing)}
-        label = next((own[one] for one in sorted(asked.match_names()) if one in own), graph.label(thing))
-        name = called.of(thing, label, columns, is_told_apart=thing in others)
+        label = next(
+            (own[asked_name] for asked_name in sorted(asked.match_names()) if asked_name in own), graph.label(thing)
+        )
+        name = called.of(thing, label, columns, with_id=thing in with_masked_names)
         if is_of_masks and not (any(has_tag_of(row, asked, thing) for row in masking) or masked_columns(asked, thing)):
-            what = _NAME if columns else f"a column of {_NAME}"
-            told[_never_masked(asked, thing, what, is_other=thing in others), label].append(name)
-        properties = {graph.text(one, "ah:property") for one in graph.subjects("ah:settingOn", thing)}
+            masked_place = _NAME if columns else f"a column of {_NAME}"
+            names_by_text[_never_masked(asked, thing, masked_place, is_other=thing in with_masked_names), label].append(
+                name
+            )
+        properties = {graph.text(setting, "ah:property") for setting in graph.subjects("ah:settingOn", thing)}
         if asked.name == POLICY_COVERAGE and "tags" not in properties:
-            told[f"No row sets a tag on {_NAME}: {_ONLY_TAGGED}.", label].append(name)
+            names_by_text[f"No row sets a tag on {_NAME}: {_ONLY_TAGGED}.", label].append(name)
         is_about_column = asked.name == "tag-history" and columns
         if is_about_column and not graph.holds(_TAGGED_COLUMN, thing=iris([thing]), columns=of_columns):
             begin = record_begin(graph)
-            told[f"No row sets a tag on {_NAME}: what was set before {begin} is not on record.", label].append(name)
-    for (text, label), names in told.items():
+            names_by_text[f"No row sets a tag on {_NAME}: what was set before {begin} is not on record.", label].append(
+                name
+            )
+    for (text, label), names in names_by_text.items():
         is_many = len(names) > _SHOWN_PLACES
         place = f"{label}.{columns}" if columns else label
         for name in [f"{place} ({len(names)} objects that had the name)"] if is_many else names:
@@ -98,8 +106,8 @@ class _Names:
         self._graph, self._same = graph, dict[str, set[str]]()
         self._has_accounts: dict[str, bool] = {}
 
-    def of(self, thing: str, label: str, columns: str, *, is_told_apart: bool) -> str:
-        """``label``, a name of an object, or these columns of it; ``is_told_apart``: with the id in any case, as others
+    def of(self, thing: str, label: str, columns: str, *, with_id: bool) -> str:
+        """``label``, a name of an object, or these columns of it; ``with_id``: with the id in any case, as others
         had another name of it.
         """
         graph, place = self._graph, f"{label}.{columns}" if columns else label
@@ -107,13 +115,13 @@ class _Names:
             holders = (holder for holder in graph.holders(label) if holder.domain.endswith(DATA))
             self._same[label] = {thing, *(holder.iri for holder in holders)}
             self._has_accounts[label] = len(set(map(graph.of_account, self._same[label]))) > 1
-        if len(self._same[label]) == 1 and not is_told_apart:
+        if len(self._same[label]) == 1 and not with_id:
             return place
         of_account = graph.of_account(thing) if self._has_accounts[label] else ""
         return f"{place} (object_id={graph.text(thing, 'ah:objectId') or 'none'}{of_account})"
 
 
-def _never_masked(asked: Asked, thing: str, what: str, *, is_other: bool) -> str:
+def _never_masked(asked: Asked, thing: str, masked_place: str, *, is_other: bool) -> str:
     """For an empty answer about unmasked reads of what no row masks: ``what``, of an object. ``is_other``: it has, or
     had, the name of a masked one.
     """
@@ -121,23 +129,25 @@ def _never_masked(asked: Asked, thing: str, what: str, *, is_other: bool) -> str
     beside = masks_of_same_reads(graph, thing, asked.match_names("column_name"))
     if beside:
         return (
-            f"No row shows a masking policy on {what}. But queries that read it (with reads by day perhaps others of "
-            "the same user and role) enforced one on the object without a column, on the same name in another form, "
-            "behind the view, or on a view over it, and rows do not say whether it covered what was read: "
-            f"{first_of(sorted(beside), _SHOWN_PLACES)}."
+            f"No row shows a masking policy on {masked_place}. But queries that read it (with reads by day perhaps "
+            "others of the same user and role) enforced one on the object without a column, on the same name in "
+            "another form, behind the view, or on a view over it, and rows do not say whether it covered what was "
+            f"read: {first_of(sorted(beside), _SHOWN_PLACES)}."
         )
     if graph.same_names(thing):
         other = "without an id" if graph.text(thing, "ah:objectId") else "with an id"
         return (
-            f"No row shows a masking policy on {what} in this form. Rows give it {other}, too: if that is the same, "
-            "and masked, whoever read it in this form read it unmasked (column-readers lists the readers)."
+            f"No row shows a masking policy on {masked_place} in this form. Rows give it {other}, too: if that is the "
+            "same, and masked, whoever read it in this form read it unmasked (column-readers lists the readers)."
         )
-    is_whole = not any(any(graph.with_text("ah:incomplete", f"{place} {why}")) for place in _MASKING for why in _LACKS)
+    is_whole = not any(
+        any(graph.with_text("ah:incomplete", f"{place} {reason}")) for place in _MASKING for reason in _LACKS
+    )
     applies = "and it is another object than the masked one" if is_other else "so the question does not apply"
     so = applies if is_whole else "as far as rows were not cut and are understood"
     return (
-        f"No row shows a masking policy on {what}, {so}: whoever read it read it unmasked (column-readers lists the "
-        "readers)."
+        f"No row shows a masking policy on {masked_place}, {so}: whoever read it read it unmasked (column-readers "
+        "lists the readers)."
     )
 
 
@@ -190,14 +200,14 @@ def tags_at_other_times(asked: Asked) -> Iterator[str]:
     for row in rows:
         name = asked.graph.name_at(row["thing"], row["since"])
         place = f"{name}.{row['column']}" if row["column"] else name
-        what, since, until = f"{row['tag']} on {place}", row["since"], row["until"]
+        setting, since, until = f"{row['tag']} on {place}", row["since"], row["until"]
         if until and (not times or datetime.fromisoformat(until) <= max(times)):
             if row["is_moved"] != "true" and begun.isdisjoint(_later(asked.graph, row)):
-                ended.append((datetime.fromisoformat(until), f"{what} until {until}"))
+                ended.append((datetime.fromisoformat(until), f"{setting} until {until}"))
         elif times and datetime.fromisoformat(since) > max(times):
-            later.append((datetime.fromisoformat(since), f"{what} since {since}"))
-        elif any(asked.graph.was_dropped(row[one], at) for one in ("thing", "tag_iri") for at in times):
-            dropped.add(what)
+            later.append((datetime.fromisoformat(since), f"{setting} since {since}"))
+        elif any(asked.graph.was_dropped(row[term], at) for term in ("thing", "tag_iri") for at in times):
+            dropped.add(setting)
     time_text = f"at {', '.join(asked.values('at'))}" if times else "at the end of the record"
     lead = f"The answer has tags that were set {time_text}."
     if dropped:

@@ -50,8 +50,8 @@ def held_by_several(asked: Asked) -> Iterator[str]:
             for holder in asked.graph.holders(name):
                 if holder.iri in asked.things:
                     groups[holder.account, _kind(holder.domain)].append(holder)
-            for every in groups.values():
-                holders = [holder for holder in _open(every, time) if _table_has_it(asked.graph, holder, time)]
+            for group in groups.values():
+                holders = [holder for holder in _open(group, time) if _table_has_it(asked.graph, holder, time)]
                 last = _has_it(asked, name, holders, time) if len(holders) > 1 else None
                 if last is not None:
                     yield from _several(asked, name, when, holders, last)
@@ -66,11 +66,13 @@ def names_over_drops(asked: Asked) -> Iterator[str]:
         names = graph.names_of(thing)
         for dropped, restored in _absences(graph, thing):
             held = (
-                one for one in names if in_utc(one.since) <= dropped and (not one.until or in_utc(one.until) > restored)
+                holder
+                for holder in names
+                if in_utc(holder.since) <= dropped and (not holder.until or in_utc(holder.until) > restored)
             )
-            for one in held:
-                ident = f" (object_id={one.ident})" if one.ident else ""
-                texts.append(f"{one.name}{ident} from {as_text(dropped)} until {as_text(restored)}")
+            for holder in held:
+                ident = f" (object_id={holder.ident})" if holder.ident else ""
+                texts.append(f"{holder.name}{ident} from {as_text(dropped)} until {as_text(restored)}")
     if texts:
         yield (
             "A name goes on over a DROP and its UNDROP, and another object may have it between them. Dropped then: "
@@ -125,7 +127,9 @@ def _open(holders: Sequence[NameHolder], time: datetime) -> list[NameHolder]:
 def _table_has_it(graph: Lookups, holder: NameHolder, time: datetime) -> bool:
     """Whether the table of a stage has the name then, too; true for all else."""
     table = graph.table_of_stage(holder)
-    return table is None or any(one.key == holder.key and one.holds(time) for one in graph.names_of(table.iri))
+    return table is None or any(
+        table_holder.key == holder.key and table_holder.holds(time) for table_holder in graph.names_of(table.iri)
+    )
 
 
 def stages_of_tables(asked: Asked) -> Iterator[str]:
@@ -175,8 +179,10 @@ def _has_it(asked: Asked, name: str, holders: Sequence[NameHolder], time: dateti
         return last
     statement, _, former = step
     group, before = (last.account, _kind(last.domain)), statement.time - MOMENT
-    others = [one for one in asked.graph.holders(former) if (one.account, _kind(one.domain)) == group]
-    return _has_it(asked, former, _open(others, before), before)
+    holders_before = [
+        holder for holder in asked.graph.holders(former) if (holder.account, _kind(holder.domain)) == group
+    ]
+    return _has_it(asked, former, _open(holders_before, before), before)
 
 
 def _has_rows(asked: Asked, last: NameHolder) -> bool:
@@ -204,15 +210,17 @@ def names_in_use(asked: Asked) -> Iterator[str]:
         return
     graph, texts, has_accounts = asked.graph, list[str](), asked.has_several_accounts
     for name, domain in sorted({(row["object_name"] or "", row["domain"] or "") for row in asked.answer.dicts()}):
-        every = [one for one in graph.holders(name) if one.until is None and _kind(one.domain) == _kind(domain)]
-        for account in sorted({one.account for one in every}):
-            holders = [one for one in every if one.account == account]
-            having = [one for one in holders if one.ident]
+        all_holders = [
+            holder for holder in graph.holders(name) if holder.until is None and _kind(holder.domain) == _kind(domain)
+        ]
+        for account in sorted({holder.account for holder in all_holders}):
+            holders = [holder for holder in all_holders if holder.account == account]
+            having = [holder for holder in holders if holder.ident]
             brought = _has_it(asked, name, having, LATE)  # perhaps by a SWAP since it was seen
             having += [] if brought is None or brought in having else [brought]
-            listed = [one for one in holders if one.domain == domain and graph.label(one.iri) == name]
-            last = max(having, key=lambda one: (_last_read(asked, one), one.order), default=None)
-            is_listed = any(_last_read(asked, one) < asked.since for one in listed)
+            listed = [holder for holder in holders if holder.domain == domain and graph.label(holder.iri) == name]
+            last = max(having, key=lambda holder: (_last_read(asked, holder), holder.order), default=None)
+            is_listed = any(_last_read(asked, holder) < asked.since for holder in listed)
             if is_listed and last is not None and _last_read(asked, last) >= asked.since:
                 owner = graph.of_account(last.iri) if has_accounts else ""
                 texts.append(f"{name} (object_id={last.ident}{owner}, read last at {as_text(_last_read(asked, last))})")
@@ -235,8 +243,10 @@ def ids_of_shared_names(asked: Asked) -> Iterator[str]:
     for name, domain, last_read in rows:
         by_name[name, domain].add(in_utc(last_read) if last_read else None)
     for (name, domain), read in sorted(by_name.items()):
-        holders = [one for one in graph.holders(name) if one.domain == domain and graph.label(one.iri) == name]
-        places = {one.iri: one.account for one in holders if one.until is None}
+        holders = [
+            holder for holder in graph.holders(name) if holder.domain == domain and graph.label(holder.iri) == name
+        ]
+        places = {holder.iri: holder.account for holder in holders if holder.until is None}
         for iri, account in sorted(places.items()):
             ident, last = graph.text(iri, "ah:objectId"), max(graph.read_times(iri), default=None)
             if list(places.values()).count(account) > 1 and last in read:

@@ -55,13 +55,13 @@ def older_masks(graph: Lookups, policies: Collection[str]) -> Iterator[Holding]:
     for row in graph.select(_OLDER, elements=iris(policies)) if policies else ():
         element, thing, since = row["element"], row["thing"], in_utc(row["since"])
         columns = set(reachable([row["column"]], graph.renamed_columns)) if row["column"] else {""}
-        own = [one for column in columns for one in settings(element).get((thing, column), ())]
-        known = [held for one in own for held in _periods(graph, one)]
+        own = [setting for column in columns for setting in settings(element).get((thing, column), ())]
+        known = [held for setting in own for held in _periods(graph, setting)]
         for column, elements, held in on_tags(thing):
             # What a row only unsets, none has set.
             if (column or "") in {*columns, ""} and element in elements and held.since > EARLY:
                 known.append(held._replace(sure=held.until))
-        left = [time for one in own for time in _changed(graph, one)] + made(thing)
+        left = [time for setting in own for time in _changed(graph, setting)] + made(thing)
         left += [time for column in columns for time in ends_without_unset(graph, thing, column or None, element)]
         is_once = not known and all(time <= since for time in left)
         starts = {since} if is_once else {*_starts(graph, element, thing, row["column"])}
@@ -86,26 +86,31 @@ def _changed(graph: Lookups, setting: str) -> Iterator[datetime]:
 
 def _starts(graph: Lookups, policy: str, thing: str, column: str) -> Iterator[datetime]:
     """When queries enforced a mask on a column, or on an object as a whole."""
-    for one in graph.subjects("ah:protectedColumn", column) if column else graph.subjects("ah:protectedObject", thing):
-        is_there = policy in graph.objects(one, "ah:policy") and (graph.text(one, "ah:protectedColumn") or "") == column
-        if is_there and graph.is_mask(one):
-            for query in graph.subjects("ah:enforced", one):
+    for enforcement in (
+        graph.subjects("ah:protectedColumn", column) if column else graph.subjects("ah:protectedObject", thing)
+    ):
+        is_there = (
+            policy in graph.objects(enforcement, "ah:policy")
+            and (graph.text(enforcement, "ah:protectedColumn") or "") == column
+        )
+        if is_there and graph.is_mask(enforcement):
+            for query in graph.subjects("ah:enforced", enforcement):
                 yield from graph.starts_of(query)
 
 
 def _settings(graph: Lookups, element: str) -> dict[tuple[str, str], list[str]]:
     """What sets or unsets a tag or policy, by object and column."""
-    found = defaultdict[tuple[str, str], list[str]](list)
+    by_place = defaultdict[tuple[str, str], list[str]](list)
     for setting in graph.subjects("ah:elementObject", element):
-        found[graph.text(setting, "ah:settingOn") or "", graph.text(setting, "ah:onColumn") or ""].append(setting)
-    return found
+        by_place[graph.text(setting, "ah:settingOn") or "", graph.text(setting, "ah:onColumn") or ""].append(setting)
+    return by_place
 
 
 def perhaps_forced(asked: Asked) -> Iterator[str]:
     """A note on such masks in whose place rows set another one: a column has one, and SET MASKING POLICY … FORCE
     replaces it.
     """
-    graph, about, found = asked.graph, asked.asked_objects, set[tuple[datetime, str]]()
+    graph, about, texts = asked.graph, asked.asked_objects, set[tuple[datetime, str]]()
     names = asked.match_names("column_name") if asked.is_of_page else set[str]()
     later = defaultdict[str, set[tuple[datetime, str]]](set)
     for setting in graph.with_text("ah:property", "maskingPolicies"):
@@ -116,13 +121,13 @@ def perhaps_forced(asked: Asked) -> Iterator[str]:
             later[column or ""].add((in_utc(since or ""), policy))
     policies = {
         policy
-        for column, others in later.items()
+        for column, settings_later in later.items()
         for own in reachable([column], graph.renamed_columns)
-        for one in graph.subjects("ah:protectedColumn", own)
-        for policy in graph.objects(one, "ah:policy")
-        if graph.is_mask(one) and any(policy != other for _, other in others)
+        for enforcement in graph.subjects("ah:protectedColumn", own)
+        for policy in graph.objects(enforcement, "ah:policy")
+        if graph.is_mask(enforcement) and any(policy != other for _, other in settings_later)
     }
-    renames = [one for one in renamings(graph) if one.kind == "masking-policy"] if policies else []
+    renames = [renaming for renaming in renamings(graph) if renaming.kind == "masking-policy"] if policies else []
     for held in older_masks(graph, policies):
         forms = {held.element, *graph.same_names(held.element)} | renamed_forms(graph, held.element, renames)
         for time, policy in sorted(later[held.column]) if not about or held.thing in about else ():
@@ -131,13 +136,13 @@ def perhaps_forced(asked: Asked) -> Iterator[str]:
             if is_there and not _is_enforced_after(graph, held, time):
                 place = f"{graph.name_at(held.thing, as_text(time))}.{graph.text(held.column, 'ah:columnName')}"
                 since = f"{graph.label(policy)} was set {as_text(time)}"
-                found.add((time, f"{graph.label(held.element)} on {place} ({since})"))
-    if found:
+                texts.add((time, f"{graph.label(held.element)} on {place} ({since})"))
+    if texts:
         yield (
             f"{ONE_OF_A_COLUMN} These were enforced, though "
             "no row had set them, and count as set until a row sets or ends them, though another one may have taken "
             "their place, and until then no query enforced them again: "
-            f"{first_of([text for _, text in sorted(found)], _SHOWN)}. A mask of a tag holds again when the other one "
+            f"{first_of([text for _, text in sorted(texts)], _SHOWN)}. A mask of a tag holds again when the other one "
             "is unset."
         )
 

@@ -36,18 +36,18 @@ def same_places(asked: Asked) -> Iterator[str]:
     """A note on other names of a place that is asked for, or that the data went through, by which rows show what the
     answer would have.
     """
-    graph, things, found = asked.graph, {*asked.asked_objects, *asked.followed}, dict[str, str]()
+    graph, things, names = asked.graph, {*asked.asked_objects, *asked.followed}, dict[str, str]()
     own = {thing: set(map(_folder, graph.objects(thing, "ah:locationUrl"))) for thing in sorted(things)}
     places = _Places(graph.every("ah:locationUrl") if any(own.values()) else ())
     for thing, folders in own.items():
         for url, how in graph.at_most(places.near(folders), MOST):
-            for other in sorted(set(graph.with_text("ah:locationUrl", url)) - things - found.keys()):
+            for other in sorted(set(graph.with_text("ah:locationUrl", url)) - things - names.keys()):
                 if _has_use(asked, thing, other):
-                    found[other] = f"{asked.label(other)} ({how} {asked.label(thing)})"
-    if found:
+                    names[other] = f"{asked.label(other)} ({how} {asked.label(thing)})"
+    if names:
         yield (
             f"{SAME_PLACE}, and the answer does not have what was done by other names: "
-            f"{first_of(sorted(found.values()), _SHOWN)}. Ask for {'this' if len(found) == 1 else 'these'}, too."
+            f"{first_of(sorted(names.values()), _SHOWN)}. Ask for {'this' if len(names) == 1 else 'these'}, too."
         )
 
 
@@ -82,18 +82,20 @@ class _Places:
     def near(self, folders: Iterable[str]) -> Iterator[tuple[str, str]]:
         """The URLs of these folders, within them and around them, each with what it is to the folder, in words."""
         for folder in sorted(folders):
-            yield from ((url, "at the place of" if one == folder else "within") for one, url in self._from(folder, ""))
+            yield from (
+                (url, "at the place of" if place == folder else "within") for place, url in self._from(folder, "")
+            )
             parts = folder.split("/")
             for count in range(3, len(parts) - 1):  # from the bucket on
                 around = "/".join(parts[:count]) + "/"
-                yield from ((url, "around") for one, url in self._from(around, around))
+                yield from ((url, "around") for place, url in self._from(around, around))
 
     def _from(self, folder: str, only: str) -> Iterator[tuple[str, str]]:
         """The folders that begin so; ``only``: the one that is so."""
-        for one, url in islice(self._urls, bisect_left(self._urls, (folder, "")), None):
-            if not one.startswith(folder) or (only and one != only):
+        for place, url in islice(self._urls, bisect_left(self._urls, (folder, "")), None):
+            if not place.startswith(folder) or (only and place != only):
                 return
-            yield one, url
+            yield place, url
 
 
 def _has_use(asked: Asked, thing: str, other: str) -> bool:
@@ -103,8 +105,10 @@ def _has_use(asked: Asked, thing: str, other: str) -> bool:
         accesses = graph.subjects("ah:accessedObject", other)
         return any(asked.has_activity(read) for access in accesses for read in graph.reads_with(access))
     is_up = asked.name in _WRITTEN
-    made = states if is_up else [one for state in states for one in graph.subjects("prov:wasDerivedFrom", state)]
-    queries = {query for one in made for query in graph.objects(one, "prov:wasGeneratedBy")}
+    made = (
+        states if is_up else [version for state in states for version in graph.subjects("prov:wasDerivedFrom", state)]
+    )
+    queries = {query for version in made for query in graph.objects(version, "prov:wasGeneratedBy")}
     if asked.name not in FOLLOWING:
         return any(map(asked.has_activity, queries))
     starts = list(graph.read_times(other) if asked.name in _READ else _starts(graph, queries))
@@ -120,8 +124,10 @@ def _read_by(asked: Asked, thing: str) -> set[str]:
     """The queries by which the data of an answer came from an object."""
     graph, reached = asked.graph, asked.lineage.states
     states = (state for state in graph.subjects("prov:specializationOf", thing) if state in reached)
-    made = (one for state in states for one in graph.subjects("prov:wasDerivedFrom", state) if one in reached)
-    return {query for one in made for query in graph.objects(one, "prov:wasGeneratedBy")}
+    made = (
+        version for state in states for version in graph.subjects("prov:wasDerivedFrom", state) if version in reached
+    )
+    return {query for version in made for query in graph.objects(version, "prov:wasGeneratedBy")}
 
 
 def _starts(graph: Lookups, queries: Iterable[str]) -> Iterator[datetime]:

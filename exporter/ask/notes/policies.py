@@ -32,17 +32,17 @@ def masked_and_untagged(asked: Asked) -> Iterator[str]:
     if asked.values("tag_name"):
         return
     graph, has_accounts, wholes = asked.graph, asked.has_several_accounts, masked_wholes(asked.graph)
-    found = {
+    names = {
         ".".join((holder.name, *(graph.objects(column, "ah:columnName") if column else ())))
         + (graph.of_account(thing) if has_accounts or graph.is_of_other(thing) else "")
         for thing in asked_things(asked)
         for holder, period in names_in_time(asked, thing)
         for column in masked_without_tag(graph, holder, period, wholes)
     }
-    if found:
+    if names:
         yield (
             "As far as rows tell, masked and without a tag of its own, and so not in the answer: "
-            f"{first_of(sorted(found), _SHOWN_POLICIES)}."
+            f"{first_of(sorted(names), _SHOWN_POLICIES)}."
         )
 
 
@@ -71,17 +71,17 @@ def perhaps_replaced(asked: Asked) -> Iterator[str]:
     and SET MASKING POLICY … FORCE replaces that of its type, which rows do not tell.
     """
     times = asked.times("at") if asked.name == POLICY_COVERAGE else []
-    found = sorted(
-        f"{one.former} on {one.tag} ({one.later} was set {one.since})"
-        for one in _exchanged(asked.graph)
-        if asked.name != POLICY_COVERAGE or holds({"since": one.since, "until": one.until}, times)
-        if asked.until is None or in_utc(one.since) <= asked.until
-        if not asked.things or _is_tag_of(asked, one.iri)
+    texts = sorted(
+        f"{exchange.former} on {exchange.tag} ({exchange.later} was set {exchange.since})"
+        for exchange in _exchanged(asked.graph)
+        if asked.name != POLICY_COVERAGE or holds({"since": exchange.since, "until": exchange.until}, times)
+        if asked.until is None or in_utc(exchange.since) <= asked.until
+        if not asked.things or _is_tag_of(asked, exchange.iri)
     )
-    if found:
+    if texts:
         yield (
             f"{FORCED} Rows do not tell types, so these count as set, though another one may have taken their place, "
-            f"and no query enforced them by the tag since: {first_of(found, _SHOWN_TAGS)}."
+            f"and no query enforced them by the tag since: {first_of(texts, _SHOWN_TAGS)}."
         )
 
 
@@ -157,7 +157,7 @@ def dropped_tags(asked: Asked) -> Iterator[str]:
     """For ``tag-history``, whose rows are what was set and unset: when tags of the answer were dropped, or made anew
     under their own id or name, which ends them on all that has them.
     """
-    graph, found = asked.graph, dict[str, datetime]()
+    graph, ends_by_name = asked.graph, dict[str, datetime]()
     accounts = {holder.account for thing in asked.asked_objects for holder in graph.names_of(thing)}
     for row in graph.at_most(asked.answer.dicts(), MOST):
         time, name = in_utc(row["query_start_time"] or ""), row["tag_name"] or ""
@@ -167,9 +167,9 @@ def dropped_tags(asked: Asked) -> Iterator[str]:
                 dropped = graph.dropped_at(holder.iri, by)
                 ends = [*graph.replacements(holder.iri, by), *([] if dropped is None else [dropped])]
                 if ends and max(ends) > time:
-                    found[name] = max(ends)
-    if found:
-        tags = [f"{name} at {as_text(time)}" for name, time in sorted(found.items())]
+                    ends_by_name[name] = max(ends)
+    if ends_by_name:
+        tags = [f"{name} at {as_text(time)}" for name, time in sorted(ends_by_name.items())]
         yield (
             "A tag that is dropped or replaced ends on all that has it, without a row here: "
             f"{first_of(tags, _SHOWN_TAGS)}."
@@ -271,8 +271,8 @@ def _is_at(since: datetime, until: datetime | None, times: Collection[datetime])
 
 def tagged_wholes(asked: Asked) -> list[Solution]:
     """The tags of whole objects that what is asked for is, or is in."""
-    every = asked.graph.select(_WHOLES)
-    return [row for row in every if not asked.things or any(has_tag_of(row, asked, thing) for thing in asked.things)]
+    rows = asked.graph.select(_WHOLES)
+    return [row for row in rows if not asked.things or any(has_tag_of(row, asked, thing) for thing in asked.things)]
 
 
 def has_tag_of(row: Solution, asked: Asked, thing: str) -> bool:
@@ -366,20 +366,20 @@ def _not_counted(asked: Asked, row: Solution, since: str | None) -> Iterator[str
     kinds = (graph.text(row["policy"], "ah:domain"), "POLICY")  # the documents have both
     words = (TRUNCATED, UNNAMED, NOT_UNDERSTOOD, *map(unnamed, kinds))
     reasons = {f"object_modified_by_ddl {word}" for word in words}
-    found = {
+    statements_by_reason = {
         "by rows that do not give its id or kind": graph.select(_BY_NAME, policy=iris([row["policy"]])),
         "that Snowflake cut, or that are not understood": graph.select(
             _CUT, reasons=literals(reasons), policy=iris([row["policy"]])
         ),
         "of its schema or database": () if any(graph.objects(row["policy"], "ah:objectId")) else _around(asked, row),
     }
-    for why, statements in found.items():
-        times = sorted((datetime.fromisoformat(one["time"]), one["query_id"]) for one in statements)
+    for reason, statements in statements_by_reason.items():
+        times = sorted((datetime.fromisoformat(statement["time"]), statement["query_id"]) for statement in statements)
         begin, end = (datetime.fromisoformat(time) for time in (since or record_begin(graph), row["time"]))
         queries = [f"query {query_id}" for time, query_id in times if begin <= time <= end]
         if queries:
             yield (
-                f"Another body of {row['name']} may have been in force: changes {why} are not counted for it "
+                f"Another body of {row['name']} may have been in force: changes {reason} are not counted for it "
                 f"({first_of(queries[::-1], _SHOWN_POLICIES)})."
             )
 

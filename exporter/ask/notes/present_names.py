@@ -69,15 +69,15 @@ def other_names_now(asked: Asked) -> Iterator[str]:
     accounts = {account for account, *_ in taken}
     texts = [_called(asked.graph, latest, earlier, is_one=len(accounts) == 1) for latest, earlier in entries]
     if texts:
-        rest = sorted({latest.shown for latest, _ in entries[_SHOWN:]})
-        all_of_them = f" Of these, former-names has all: ask it for {first_of(rest, _SHOWN)}." if rest else ""
+        not_shown = sorted({latest.shown for latest, _ in entries[_SHOWN:]})
+        all_of_them = f" Of these, former-names has all: ask it for {first_of(not_shown, _SHOWN)}." if not_shown else ""
         yield f"Rows have the names of their time. {first_of(texts, _SHOWN, '; ')}.{all_of_them}"
 
 
 def _latest(names: Iterable[_Names]) -> tuple[_Names, int]:
     """The last of the objects that took a name, and how many did before it."""
-    by_object = {one.home.iri: one for one in names}
-    return max(by_object.values(), key=lambda one: one.home.order), len(by_object) - 1
+    by_object = {names_of_object.home.iri: names_of_object for names_of_object in names}
+    return max(by_object.values(), key=lambda names_of_object: names_of_object.home.order), len(by_object) - 1
 
 
 def _called(graph: Lookups, latest: _Names, earlier: int, *, is_one: bool) -> str:
@@ -111,7 +111,7 @@ def _names_in_answer(asked: Asked) -> dict[str, _Shown]:
     left_out = _NOT_OF_OBJECTS
     if "bridged" in asked.values("helpers"):
         left_out |= {"target_object_name"}  # a target has its present name there
-    found = defaultdict[str, _Shown](lambda: _Shown(set(), set(), set()))
+    by_name = defaultdict[str, _Shown](lambda: _Shown(set(), set(), set()))
     for row in asked.graph.at_most(asked.answer.dicts(), MOST):
         times = {cell for column, cell in row.items() if cell and column in TIME_COLUMNS}
         times |= {as_text(time) for time in (asked.times("at") if asked.name == _AT_A_TIME else ())}
@@ -119,11 +119,11 @@ def _names_in_answer(asked: Asked) -> dict[str, _Shown]:
             if cell and _is_of_names(column) and column not in left_out:
                 ident = row.get(f"{column.removesuffix('name')}id", "")
                 for name in (cell, *cell.split(", ")):
-                    shown = found[match_name(name)]
+                    shown = by_name[match_name(name)]
                     shown.times.update(times)
                     shown.columns.add(column)
                     shown.idents.add(ident)
-    return found
+    return by_name
 
 
 def _meant(asked: Asked, name: str, shown: _Shown, masked: Collection[str] | None) -> Sequence[NameHolder]:
@@ -152,14 +152,14 @@ def _meant(asked: Asked, name: str, shown: _Shown, masked: Collection[str] | Non
         if then:
             return then
         holders = [holder for holder in holders if holder.iri in asked.asked_objects] or holders
-    return [one for one in holders if _is_used(asked.graph, one)] if len(holders) > 1 else holders
+    return [holder for holder in holders if _is_used(asked.graph, holder)] if len(holders) > 1 else holders
 
 
 def _is_used(graph: Lookups, holder: NameHolder) -> bool:
     """Whether a row names an object so among what a query read or wrote, and not only as renamed or swapped."""
     versions, accesses = (graph.subjects(term, holder.iri) for term in ("prov:specializationOf", "ah:accessedObject"))
     named = graph.at_most(chain(versions, accesses), _LOOKED_AT)
-    return any(match_name(text) == holder.key[1] for one in named for text in graph.objects(one, "ah:objectName"))
+    return any(match_name(text) == holder.key[1] for node in named for text in graph.objects(node, "ah:objectName"))
 
 
 _ELEMENTS: Final = {"policy_name": "policy", "tag_name": "tag"}
@@ -173,7 +173,7 @@ def other_names_of_elements(asked: Asked) -> Iterator[str]:
     graph, texts, places = asked.graph, list[str](), _ELEMENTS.keys() & {*asked.answer.columns}
     rows = list(graph.at_most(asked.answer.dicts(), MOST)) if places else []
     named = {(row[place] or "", _ELEMENTS[place], row.get("query_start_time")) for row in rows for place in places}
-    for name, domain, time in sorted(named, key=lambda one: (one[0], one[1], one[2] or "")):
+    for name, domain, time in sorted(named, key=lambda entry: (entry[0], entry[1], entry[2] or "")):
         for holder in graph.holders(name):
             last = graph.names_of(holder.iri)[-1]
             is_then = time is None or holder.holds(in_utc(time))
@@ -182,9 +182,13 @@ def other_names_of_elements(asked: Asked) -> Iterator[str]:
     if texts:
         yield f"Rows have the names of their time. {first_of(list(dict.fromkeys(texts)), _SHOWN, '; ')}."
     answered = {match_name(name) for name, *_ in named}
-    every = renamings(graph) if asked.name in _OF_POLICIES and len(answered) > 1 else ()
-    both = [one for one in every if one.kind.endswith("policy") and {name for _, name in one.ends} <= answered]
-    if sentences := [text for one in both for text in one.sentences]:
+    all_renamings = renamings(graph) if asked.name in _OF_POLICIES and len(answered) > 1 else ()
+    both = [
+        renaming
+        for renaming in all_renamings
+        if renaming.kind.endswith("policy") and {name for _, name in renaming.ends} <= answered
+    ]
+    if sentences := [text for renaming in both for text in renaming.sentences]:
         yield f"By rows that give no id, {first_of(sentences, _SHOWN)}: the two names may be of one policy."
 
 
@@ -195,7 +199,7 @@ def uses_under_other_names(asked: Asked) -> Iterator[str]:
     """A note on each name under which objects were used that also had the name that is asked for: the answer has what
     was done to them while they had this one. Of the object that has it last, it has all.
     """
-    parameter = next((one for one in ("object_name", "target_object_name") if one in asked.params), None)
+    parameter = next((param for param in ("object_name", "target_object_name") if param in asked.params), None)
     if parameter is None:
         return
     is_cut = len(asked.answer.rows) >= MOST
@@ -204,9 +208,9 @@ def uses_under_other_names(asked: Asked) -> Iterator[str]:
         rows = asked.ask({**given, parameter: [name]}, MOST).rows
         if more := len(set(rows).difference(asked.answer.rows)):
             count = "" if is_cut or more >= MOST else f", which has {more:,} more {'row' if more == 1 else 'rows'}"
-            which = "an object that" if objects == 1 else f"{objects} objects that"
+            subject = "an object that" if objects == 1 else f"{objects} objects that"
             yield (
-                f"The answer does not have what was done under the name {name} to {which} had "
+                f"The answer does not have what was done under the name {name} to {subject} had "
                 f"{'this one' if len(asked.values(parameter)) == 1 else 'one of these'} for a time. "
                 f"Ask for {name}, too{count}."
             )
@@ -217,28 +221,28 @@ def _other_names(asked: Asked, names: set[str]) -> Iterator[tuple[str, int]]:
     had it; the most frequent first. Without those of what has the name last, and of what has another one now, which is
     in a note of its own.
     """
-    others, spelled = defaultdict[str, set[str]](set), dict[str, str]()
+    things_by_name, spelled = defaultdict[str, set[str]](set), dict[str, str]()
     for iri in _former_holders(asked, names):
-        every = asked.graph.names_of(iri)
-        if every[-1].until is None and match_name(every[-1].name) not in names:
+        holders = asked.graph.names_of(iri)
+        if holders[-1].until is None and match_name(holders[-1].name) not in names:
             continue
-        for holder in every:
+        for holder in holders:
             if (name := match_name(holder.name)) not in names and _is_then(asked, holder):
-                others[name].add(iri)
+                things_by_name[name].add(iri)
                 spelled[name] = holder.name
-    for name, objects in sorted(others.items(), key=lambda one: (-len(one[1]), one[0])):
+    for name, objects in sorted(things_by_name.items(), key=lambda entry: (-len(entry[1]), entry[0])):
         yield spelled[name], len(objects)
 
 
 def _former_holders(asked: Asked, names: Iterable[str]) -> set[str]:
     """The objects that had one of the names, but for the one that has it last, of which an answer has all."""
-    found, last = set[str](), set[str]()
+    things, last = set[str](), set[str]()
     for of_account in (holders for name in names for holders in asked.canonical_names.by_account(name).values()):
         there = [holder for holder in of_account if holder.iri in asked.things and _is_then(asked, holder)]
-        found |= {holder.iri for holder in there}
+        things |= {holder.iri for holder in there}
         at_last = [holder for holder in there if holder.until is None or _ends_after(asked, holder.until)]
         last |= {holder.iri for holder in at_last[-1:]}
-    return found - last
+    return things - last
 
 
 def _is_then(asked: Asked, holder: NameHolder) -> bool:

@@ -81,8 +81,8 @@ ORDER BY ?name
 
 def _is_made(asked: Asked, thing: str) -> bool:
     """Whether rows made an object in the time that is asked for: then it lacks what was set on the other form of it."""
-    changes = (one for one in asked.graph.subjects("ah:changedObject", thing) if asked.has_activity(one))
-    return any(asked.graph.text(one, "ah:operation") in CREATES for one in changes)
+    changes = (change for change in asked.graph.subjects("ah:changedObject", thing) if asked.has_activity(change))
+    return any(asked.graph.text(change, "ah:operation") in CREATES for change in changes)
 
 
 def given_without_id(asked: Asked) -> dict[str, str]:
@@ -173,8 +173,8 @@ def containers_of(graph: Lookups, things: Iterable[str]) -> set[str]:
     return {
         around.iri
         for account, name in {holder.key for holder in holders}
-        for one in containers("table", name)
-        for around in graph.holders(one.name or "")
+        for container in containers("table", name)
+        for around in graph.holders(container.name or "")
         if around.account == account and around.domain in CONTAINERS
     }
 
@@ -276,20 +276,22 @@ def _created_while_set(asked: Asked, creations: Mapping[str, list[Solution]]) ->
 
     @cache
     def around(element: str) -> list[Solution]:
-        return [row for one in sorted({element, *containers_of(graph, [element])}) for row in creations.get(one, ())]
+        return [
+            row for thing in sorted({element, *containers_of(graph, [element])}) for row in creations.get(thing, ())
+        ]
 
     masks = graph.with_text("ah:policyKind", "MASKING_POLICY")
-    enforced = {policy for one in masks for policy in graph.objects(one, "ah:policy") if around(policy)}
+    enforced = {policy for mask in masks for policy in graph.objects(mask, "ah:policy") if around(policy)}
     held = [
         Holding(row["element"], row["thing"], "", in_utc(row["since"]), in_utc(row["until"]) if row["until"] else LATE)
         for row in graph.select(_HELD, classes=SET_BY.get(asked.name, SET_BY["page-settings"]))
     ]
     was_dropped = cache(graph.was_dropped)
-    for one in (*held, *_older_masks(asked, enforced)):
-        for row in (*around(one.element), *creations.get(one.thing, ())):
+    for holding in (*held, *_older_masks(asked, enforced)):
+        for row in (*around(holding.element), *creations.get(holding.thing, ())):
             time = in_utc(row["time"])
-            if one.since < time < one.until and not was_dropped(one.element, time - MOMENT):
-                yield one.thing, row
+            if holding.since < time < holding.until and not was_dropped(holding.element, time - MOMENT):
+                yield holding.thing, row
 
 
 def _older_masks(asked: Asked, policies: Collection[str]) -> Iterable[Holding]:
@@ -321,7 +323,7 @@ class _Setting(NamedTuple):
 
 def renamings_of(asked: Asked) -> Iterator[Renaming]:
     """All renames and swaps without an id until the time that is asked for, in order."""
-    return (one for one in renamings(asked.graph) if asked.until is None or one.time <= asked.until)
+    return (renaming for renaming in renamings(asked.graph) if asked.until is None or renaming.time <= asked.until)
 
 
 def renamings_of_settings(asked: Asked, renamings: Iterable[Renaming], things: Iterable[str]) -> list[Renaming]:
@@ -329,14 +331,14 @@ def renamings_of_settings(asked: Asked, renamings: Iterable[Renaming], things: I
     is set on them, their columns, schemas and databases; of such a tag while a policy is set on it, whatever its name
     is then; and later ones of the names that these lead to.
     """
-    every = [one for one in renamings if one.kind == "tag" or one.kind.endswith("policy")]
-    settings = list(_settings(asked, things, every)) if every and asked.name in SET_BY else []
-    found, names = list[Renaming](), set[Key]()
-    for one in every if settings else ():
-        if not names.isdisjoint(one.ends) or any(setting.held_at(one) for setting in settings):
-            found.append(one)
-            names |= one.ends
-    return found
+    of_elements = [renaming for renaming in renamings if renaming.kind == "tag" or renaming.kind.endswith("policy")]
+    settings = list(_settings(asked, things, of_elements)) if of_elements and asked.name in SET_BY else []
+    concerning, names = list[Renaming](), set[Key]()
+    for renaming in of_elements if settings else ():
+        if not names.isdisjoint(renaming.ends) or any(setting.held_at(renaming) for setting in settings):
+            concerning.append(renaming)
+            names |= renaming.ends
+    return concerning
 
 
 def _settings(asked: Asked, things: Iterable[str], renamings: Sequence[Renaming]) -> Iterator[_Setting]:
@@ -344,18 +346,18 @@ def _settings(asked: Asked, things: Iterable[str], renamings: Sequence[Renaming]
     what has a tag needs no policies of what has none; one about masks needs tags only if one of them has a mask.
     """
     graph, whole = asked.graph, set(things)
-    own = [one for thing in whole for one in _on(graph, thing, _columns(asked, thing))]
-    own += [one for around in containers_of(graph, whole) for one in _on(graph, around) if one.is_tag]
-    own += [one for thing in whole for one in _enforced_on(asked, thing)]
-    of_objects = [one for one in own if one.is_tag]
-    names = linked_names({key for one in of_objects for key in one.keys}, renamings)
-    tags = {one.element for one in of_objects} | {
+    own = [setting for thing in whole for setting in _on(graph, thing, _columns(asked, thing))]
+    own += [setting for around in containers_of(graph, whole) for setting in _on(graph, around) if setting.is_tag]
+    own += [setting for thing in whole for setting in _enforced_on(asked, thing)]
+    of_objects = [setting for setting in own if setting.is_tag]
+    names = linked_names({key for setting in of_objects for key in setting.keys}, renamings)
+    tags = {setting.element for setting in of_objects} | {
         holder.iri for account, name in names for holder in graph.holders(name) if holder.key == (account, name)
     }
-    on_tags = [one for tag in tags if graph.text(tag, "ah:domain") == "Tag" for one in _on(graph, tag)]
+    on_tags = [setting for tag in tags if graph.text(tag, "ah:domain") == "Tag" for setting in _on(graph, tag)]
     if asked.name == UNMASKED_READS:
-        on_tags = [one for one in on_tags if one.is_masking]
-        yield from (one for one in own if one.is_masking or (one.is_tag and on_tags))
+        on_tags = [setting for setting in on_tags if setting.is_masking]
+        yield from (setting for setting in own if setting.is_masking or (setting.is_tag and on_tags))
     elif "ah:PolicySetting" not in SET_BY[asked.name] or (asked.name == POLICY_COVERAGE and not of_objects):
         yield from of_objects
         return
@@ -374,7 +376,7 @@ def _on(graph: Lookups, thing: str, columns: AbstractSet[str] | None = None) -> 
         property_name, until = graph.text(setting, "ah:property"), graph.text(setting, "ah:validUntil")
         yield _Setting(
             element,
-            {holder.key for one in (element, thing) for holder in graph.names_of(one) if not holder.ident},
+            {holder.key for node in (element, thing) for holder in graph.names_of(node) if not holder.ident},
             property_name == "tags",
             property_name == _MASKING,
             datetime.fromisoformat(since),
@@ -385,11 +387,13 @@ def _on(graph: Lookups, thing: str, columns: AbstractSet[str] | None = None) -> 
 def _enforced_on(asked: Asked, thing: str) -> Iterator[_Setting]:
     """The masks on an object and the columns that are asked for that were only enforced."""
     graph, columns = asked.graph, _columns(asked, thing)
-    masks = (one for one in graph.subjects("ah:protectedObject", thing) if graph.is_mask(one))
-    for one in _older_masks(asked, {policy for mask in masks for policy in graph.objects(mask, "ah:policy")}):
-        if one.thing == thing and (not one.column or columns is None or one.column in columns):
-            keys = {holder.key for holder in graph.names_of(one.element) if not holder.ident}
-            yield _Setting(one.element, keys, is_tag=False, is_masking=True, since=one.since, until=one.until)
+    masks = (mask for mask in graph.subjects("ah:protectedObject", thing) if graph.is_mask(mask))
+    for holding in _older_masks(asked, {policy for mask in masks for policy in graph.objects(mask, "ah:policy")}):
+        if holding.thing == thing and (not holding.column or columns is None or holding.column in columns):
+            keys = {holder.key for holder in graph.names_of(holding.element) if not holder.ident}
+            yield _Setting(
+                holding.element, keys, is_tag=False, is_masking=True, since=holding.since, until=holding.until
+            )
 
 
 def _columns(asked: Asked, thing: str) -> set[str] | None:

@@ -68,7 +68,11 @@ def granted_to_asked(asked: Asked) -> Iterator[str]:
     for thing in sorted(asked.things):
         forms = (thing, *graph.same_names(thing))
         grants = filter(is_held, (grant for form in forms for grant in graph.subjects("ah:grantee", form)))
-        names = {asked.label(one) for grant in grants for one in graph.objects(grant, "ah:grantedObject")}
+        names = {
+            asked.label(granted_object)
+            for grant in grants
+            for granted_object in graph.objects(grant, "ah:grantedObject")
+        }
         if names:
             yield (
                 f"The answer has who may use {asked.label(thing)}, and not what is granted to it: "
@@ -91,16 +95,22 @@ def shares_beyond(asked: Asked) -> Iterator[str]:
             f"{name} came with a CLONE and was granted to a share, and the answer does not have it: ask end-up of it, "
             "too."
         )
-    named = [(one, one.called or asked.graph.label(one.thing)) for each in shared.values() for one in each]
-    has = {one: name for one, name in named if one.thing in things or match_name(name) in followed}
-    kept = {f"{name} at {one.kept}" for one, name in has.items() if one.kept and asked.is_by_then(one.kept)}
+    named = [
+        (granted, granted.called or asked.graph.label(granted.thing))
+        for granted_objects in shared.values()
+        for granted in granted_objects
+    ]
+    has = {granted: name for granted, name in named if granted.thing in things or match_name(name) in followed}
+    kept = {
+        f"{name} at {granted.kept}" for granted, name in has.items() if granted.kept and asked.is_by_then(granted.kept)
+    }
     if kept:
         yield (
             f"Granted to a share, and then made anew (CREATE OR REPLACE): {first_of(sorted(kept), _SHOWN)}. The answer "
             "has the share only for what came there before, though COPY GRANTS keeps grants, and rows do not say "
             "whether it was used."
         )
-    if lacking := _not_followed(asked, {one.thing for one in has if one.is_certain}):
+    if lacking := _not_followed(asked, {granted.thing for granted in has if granted.is_certain}):
         yield (
             "Granted to shares in ways that the answer does not follow (to a role that the share has; by rows with an "
             f"id, where others give none, or without): {first_of(lacking, _SHOWN)}. Ask exposure for these, too"
@@ -114,26 +124,28 @@ def _brought_by_clones(asked: Asked, has: Collection[str], shared: Mapping[str, 
     """
     lineage = asked.lineage
     inferred = {lineage.thing(state) for state in lineage.states if asked.graph.text(state, "ah:inferredFrom")}
-    own = {thing for thing, every in shared.items() if any(one.thing == thing for one in every)}
-    granted = (thing for thing in (inferred & own) - asked.asked_objects if any(_all_grants(asked, thing)))
-    return sorted(name for name in map(asked.label, granted) if match_name(name) not in has)
+    own = {
+        thing for thing, granted_objects in shared.items() if any(granted.thing == thing for granted in granted_objects)
+    }
+    cloned = (thing for thing in (inferred & own) - asked.asked_objects if any(_all_grants(asked, thing)))
+    return sorted(name for name in map(asked.label, cloned) if match_name(name) not in has)
 
 
 def shared_in_words(asked: Asked, things: Mapping[str, str]) -> dict[str, str]:
     """The objects that were granted to a share, or a view over them, by a grant that held in the time that is asked
     for; and that in words. ``things``: with their names.
     """
-    found = dict[str, str]()
-    for thing, every in shared_of(asked, things, only_held=True).items():
-        told = dict[str, str]()
-        for one in sorted(every, key=lambda one: one.kept):  # what is certain counts
-            own = one.called if match_name(one.called) != match_name(things[thing]) else ""
-            over = "a view over it" if one.is_certain else "which may be a view over it"
-            view = "" if one.thing == thing else asked.label(one.thing)
+    in_words = dict[str, str]()
+    for thing, granted_objects in shared_of(asked, things, only_held=True).items():
+        texts = dict[str, str]()
+        for granted in sorted(granted_objects, key=lambda granted: granted.kept):  # what is certain counts
+            own = granted.called if match_name(granted.called) != match_name(things[thing]) else ""
+            over = "a view over it" if granted.is_certain else "which may be a view over it"
+            view = "" if granted.thing == thing else asked.label(granted.thing)
             given = f"{view}, {over}, is granted to a share" if view else f"granted to a share{own and f' as {own}'}"
-            told.setdefault(view, f"{given}{_KEPT.format(one.kept) if one.kept else ''}")
-        found[thing] = f"{first_of([*told.values()], _SHOWN, '; ')}: {_ELSEWHERE.format(asked.other_accounts)}"
-    return found
+            texts.setdefault(view, f"{given}{_KEPT.format(granted.kept) if granted.kept else ''}")
+        in_words[thing] = f"{first_of([*texts.values()], _SHOWN, '; ')}: {_ELSEWHERE.format(asked.other_accounts)}"
+    return in_words
 
 
 def _not_followed(asked: Asked, things: Collection[str]) -> list[str]:
@@ -144,21 +156,21 @@ def _not_followed(asked: Asked, things: Collection[str]) -> list[str]:
 
     def shares(grants: Iterable[str]) -> set[str]:
         to_shares = (grant for grant in grants if SHARE in graph.objects(grant, "ah:grantedTo"))
-        return {share for grant in to_shares for share in _whom(graph, grant)}
+        return {share for grant in to_shares for share in _grantees(graph, grant)}
 
-    has, found = shares(grant for thing in things for grant in graph.subjects("ah:grantedObject", thing)), set[str]()
+    has, texts = shares(grant for thing in things for grant in graph.subjects("ah:grantedObject", thing)), set[str]()
     for thing in things:
-        every = list(_all_grants(asked, thing))
-        ends = {in_utc(time) for grant in every for time in graph.objects(grant, "ah:validUntil")}
-        for share in shares(every) - has:
+        all_grants = list(_all_grants(asked, thing))
+        ends = {in_utc(time) for grant in all_grants for time in graph.objects(grant, "ah:validUntil")}
+        for share in shares(all_grants) - has:
             held = (
                 time for time in (end, *sorted(ends, reverse=True)) if share in shares(_all_grants(asked, thing, time))
             )
             until = next(held, None)
             if until is not None:  # the one ended before the other began
                 ended = "" if until == end else f"{_ENDED}{as_text(until)})"
-                found.add(f"{asked.label(thing)} to {graph.label(share)}{ended}")
-    return sorted(found)
+                texts.add(f"{asked.label(thing)} to {graph.label(share)}{ended}")
+    return sorted(texts)
 
 
 def _all_grants(asked: Asked, thing: str, at: datetime | None = None) -> Iterable[str]:
@@ -172,22 +184,22 @@ def _all_grants(asked: Asked, thing: str, at: datetime | None = None) -> Iterabl
         is_held = at is None or (bool(since) and in_utc(since or "") < at and (until is None or at <= in_utc(until)))
         return bool(since) and asked.is_by_then(since or "") and is_held
 
-    def on(one: str) -> Iterator[str]:
-        return filter(counts, graph.subjects("ah:grantedObject", one))
+    def on(granted_object: str) -> Iterator[str]:
+        return filter(counts, graph.subjects("ah:grantedObject", granted_object))
 
     starts = (grant for form in (thing, *sorted(graph.same_names(thing))) for grant in on(form))
     return reachable(
-        starts, lambda grant: (further for one in _whom_in_both_forms(graph, grant) for further in on(one))
+        starts, lambda grant: (further for grantee in _grantees_in_both_forms(graph, grant) for further in on(grantee))
     )
 
 
-def _whom(graph: Lookups, grant: str) -> Iterator[str]:
+def _grantees(graph: Lookups, grant: str) -> Iterator[str]:
     return graph.objects(grant, "ah:grantee")
 
 
-def _whom_in_both_forms(graph: Lookups, grant: str) -> Iterator[str]:
+def _grantees_in_both_forms(graph: Lookups, grant: str) -> Iterator[str]:
     """With its id and without: the row of a share names its roles alone, and that of a grant gives the role's id."""
-    for grantee in _whom(graph, grant):
+    for grantee in _grantees(graph, grant):
         yield from (grantee, *sorted(graph.same_names(grantee)))
 
 
@@ -195,18 +207,26 @@ def shares_in_words(
     asked: Asked, shared: Mapping[str, Iterable[_Shared]], *, with_themselves: bool, but: Collection[str] = ()
 ) -> Iterator[str]:
     """``D.S.SV, a view over D.S.T, was granted to a share``, for each of them. ``but``: names of views to leave out."""
-    labels = {thing: asked.label(thing) for thing, every in shared.items() if any(one.thing != thing for one in every)}
-    certain = {(one.thing, label) for thing, label in labels.items() for one in shared[thing] if one.is_certain}
-    for thing, every in shared.items():
+    labels = {
+        thing: asked.label(thing)
+        for thing, granted_objects in shared.items()
+        if any(granted.thing != thing for granted in granted_objects)
+    }
+    certain = {
+        (granted.thing, label) for thing, label in labels.items() for granted in shared[thing] if granted.is_certain
+    }
+    for thing, granted_objects in shared.items():
         # Of several objects that had one name, the first is the most certain.
-        by_name = {one.called or asked.graph.label(one.thing): one for one in reversed([*every])}
-        for name, one in sorted(by_name.items()):
-            if one.thing != thing and match_name(name) not in but:
+        by_name = {
+            granted.called or asked.graph.label(granted.thing): granted for granted in reversed([*granted_objects])
+        }
+        for name, granted in sorted(by_name.items()):
+            if granted.thing != thing and match_name(name) not in but:
                 # Of an object with an id and without, it can be certain of the one alone.
-                is_certain = (one.thing, labels[thing]) in certain
+                is_certain = (granted.thing, labels[thing]) in certain
                 over = "a view over" if is_certain else "which may be a view over"
                 yield f"{name}, {over} {labels[thing]}, was granted to a share"
-            elif one.thing == thing and with_themselves:
+            elif granted.thing == thing and with_themselves:
                 yield f"{name} was granted to a share"
 
 
@@ -218,17 +238,17 @@ def shared_of(asked: Asked, things: Iterable[str], *, only_held: bool = False) -
     if not any(graph.with_text("ah:grantedTo", SHARE)):
         return {}
     over = {thing: {thing: True, **_over(graph, thing, asked.since)} for thing in sorted(things)}
-    every = sorted({one for views_over in over.values() for one in views_over})
-    named = _granted(asked, every, only_held=only_held)
-    found = defaultdict[str, list[_Shared]](list)
+    things_and_views = sorted({shared_thing for views_over in over.values() for shared_thing in views_over})
+    named = _granted(asked, things_and_views, only_held=only_held)
+    shared = defaultdict[str, list[_Shared]](list)
     for thing, views_over in over.items():
-        for one in filter(named.__contains__, views_over):
-            called, kept, begin = named[one]
+        for shared_thing in filter(named.__contains__, views_over):
+            called, kept, begin = named[shared_thing]
             # A share that was given a view later has what the view shows from then on.
-            then = views_over if one == thing else _over(graph, thing, max(begin, asked.since or begin))
-            if one in then:
-                found[thing].append(_Shared(one, called, then[one], kept))
-    return dict(found)
+            then = views_over if shared_thing == thing else _over(graph, thing, max(begin, asked.since or begin))
+            if shared_thing in then:
+                shared[thing].append(_Shared(shared_thing, called, then[shared_thing], kept))
+    return dict(shared)
 
 
 def grants_to_shares(
@@ -237,7 +257,7 @@ def grants_to_shares(
     """The grants to shares that these are, or lead to through roles. ``counts``: whether a further one does."""
 
     def further(grant: str) -> Iterator[str]:
-        for grantee in _whom_in_both_forms(graph, grant):
+        for grantee in _grantees_in_both_forms(graph, grant):
             yield from filter(counts, graph.subjects("ah:grantedObject", grantee))
 
     reached = reachable(sorted(starts), further)
@@ -246,11 +266,11 @@ def grants_to_shares(
 
 def _over(graph: Lookups, thing: str, since: datetime | None) -> dict[str, bool]:
     """The views over an object in either of its forms, with an id and without, from a time on."""
-    found = dict[str, bool]()
+    certain_by_view = dict[str, bool]()
     for form in (thing, *sorted(graph.same_names(thing))):
         for view, is_certain in views.over(graph, form, since).items():
-            found[view] = found.get(view, False) or (is_certain and form == thing)
-    return {view: is_certain for view, is_certain in found.items() if view != thing}
+            certain_by_view[view] = certain_by_view.get(view, False) or (is_certain and form == thing)
+    return {view: is_certain for view, is_certain in certain_by_view.items() if view != thing}
 
 
 def _granted(asked: Asked, things: Collection[str], *, only_held: bool) -> dict[str, tuple[str, str, datetime]]:
@@ -268,26 +288,26 @@ def _granted(asked: Asked, things: Collection[str], *, only_held: bool) -> dict[
     def begin(grants: Iterable[str]) -> datetime:
         return min(in_utc(time) for grant in grants for time in graph.objects(grant, "ah:validFrom"))
 
-    found = dict[str, tuple[str, str, datetime]]()
+    by_thing = dict[str, tuple[str, str, datetime]]()
     for thing in things:
         forms = (thing, *graph.same_names(thing))
         own = {grant for form in forms for grant in graph.subjects("ah:grantedObject", form)}
         names = [granted_as(graph, grant) or "" for grant in to_share(filter(counts, own)) if grant in own]
-        if to_shares := [one for one in filter(counts, own | around.get(thing, set())) if to_share([one])]:
-            found[thing] = next(filter(None, reversed(names)), ""), "", begin(to_shares)
+        if to_shares := [grant for grant in filter(counts, own | around.get(thing, set())) if to_share([grant])]:
+            by_thing[thing] = next(filter(None, reversed(names)), ""), "", begin(to_shares)
             continue
         for ended in kept.get(thing, ()):
             if to_share([ended.grant]):
-                found[thing] = granted_as(graph, ended.grant) or "", ended.until, begin([ended.grant])
-    return found
+                by_thing[thing] = granted_as(graph, ended.grant) or "", ended.until, begin([ended.grant])
+    return by_thing
 
 
 def _around(graph: Lookups, things: Collection[str]) -> dict[str, set[str]]:
     """The objects that were granted with all of a schema or database -> these grants."""
-    found = defaultdict[str, set[str]](set)
+    grants = defaultdict[str, set[str]](set)
     for thing, row in granted_on_all(graph, lambda: things):
-        found[thing].add(row["grant"])
-    return found
+        grants[thing].add(row["grant"])
+    return grants
 
 
 def _held(asked: Asked, grant: str) -> bool:

@@ -40,10 +40,12 @@ def tables_of_name(graph: Lookups, name: str, account: str, domains: tuple[str, 
     ]
 
 
-def _by_name_alone(graph: Lookups, name: str, account: str, domains: tuple[str, ...]) -> list[NameHolder]:
+def _without_ids(graph: Lookups, name: str, account: str, domains: tuple[str, ...]) -> list[NameHolder]:
     """The same where no row gives an id: a table and a view of one name are two objects all the same."""
-    every = [one for one in graph.holders(name) if one.account == account and one.domain.endswith(domains)]
-    return [] if any(one.ident for one in every) or len({one.iri for one in every}) == 1 else every
+    holders = [
+        holder for holder in graph.holders(name) if holder.account == account and holder.domain.endswith(domains)
+    ]
+    return [] if any(holder.ident for holder in holders) or len({holder.iri for holder in holders}) == 1 else holders
 
 
 class Succession(NamedTuple):
@@ -83,7 +85,7 @@ def holders_by_name(asked: Asked, things: Iterable[str], domains: tuple[str, ...
     graph = asked.graph
     names = {(match_name(holder.name), holder.account) for thing in things for holder in graph.names_of(thing)}
     for name, account in sorted(names):
-        yield tables_of_name(graph, name, account, domains) or _by_name_alone(graph, name, account, domains)
+        yield tables_of_name(graph, name, account, domains) or _without_ids(graph, name, account, domains)
 
 
 def _left(holder: NameHolder, holders: Iterable[NameHolder]) -> datetime | None:
@@ -93,8 +95,8 @@ def _left(holder: NameHolder, holders: Iterable[NameHolder]) -> datetime | None:
     if holder.until is not None:
         return in_utc(holder.until)
     last = max(in_utc(holder.since), in_utc(holder.seen or holder.since))
-    others = (one for one in holders if one.iri != holder.iri and one.until is None)
-    shown = (in_utc(time) for one in others for time in (one.since, one.seen) if time)
+    taken_by = (other for other in holders if other.iri != holder.iri and other.until is None)
+    shown = (in_utc(time) for other in taken_by for time in (other.since, other.seen) if time)
     return min((time for time in shown if time > last), default=None)
 
 
@@ -107,12 +109,12 @@ def with_container_rename(asked: Asked, holder: NameHolder) -> NameHolder:
     """The same since when it came to the name: with its schema or database, if that was renamed or swapped before the
     first query that names it so.
     """
-    former = [one for one in asked.graph.names_of(holder.iri) if one.until == holder.since]
+    former = [before for before in asked.graph.names_of(holder.iri) if before.until == holder.since]
     history = asked.containers.get(holder.account) if former else None
     for statement in reversed(history.statements if history else ()):
-        for one in former if statement.time <= in_utc(holder.since) else ():
-            is_its = statement.counterpart(match_name(one.name)) == match_name(holder.name)
-            if is_its and in_utc(one.since) <= statement.time:
+        for before in former if statement.time <= in_utc(holder.since) else ():
+            is_its = statement.counterpart(match_name(before.name)) == match_name(holder.name)
+            if is_its and in_utc(before.since) <= statement.time:
                 return replace(holder, since=statement.at)
     return holder
 
@@ -125,10 +127,10 @@ def periods_asked_for(asked: Asked, thing: str, named: Period) -> list[Period]:
     if asked.name == POLICY_COVERAGE:
         times = asked.times("at")
         there = [Period(time, time + MOMENT) for time in times if not asked.graph.was_dropped(thing, time)]
-        every = there if times else [AT_END]
+        periods = there if times else [AT_END]
     else:
-        every = [Period(asked.since or EARLY, asked.until or LATE)]
-    then = [time for time in every if max(time.begin, named.begin) < min(time.end, named.end)]
+        periods = [Period(asked.since or EARLY, asked.until or LATE)]
+    then = [period for period in periods if max(period.begin, named.begin) < min(period.end, named.end)]
     if asked.name == CHANGES:
         return [time for time in then if time.begin <= named.begin]
     return [ALWAYS] if then and asked.name == UNMASKED_READS else then
@@ -140,8 +142,8 @@ def names_in_time(asked: Asked, thing: str) -> Iterator[tuple[NameHolder, Period
     """
     for holder in asked.graph.names_of(thing):
         if holder.domain.endswith(DATA):
-            others = asked.graph.holders(holder.name) if holder.until is None and holder.ident else ()
-            period = period_of(holder, [one for one in others if one.account == holder.account])
+            holders = asked.graph.holders(holder.name) if holder.until is None and holder.ident else ()
+            period = period_of(holder, [other for other in holders if other.account == holder.account])
             yield from ((holder, time) for time in periods_asked_for(asked, thing, period))
 
 
@@ -150,61 +152,65 @@ def columns_of(graph: Lookups, thing: str) -> set[str]:
     return {graph.text(column, "ah:matchName") or "" for column in graph.subjects("ah:columnOf", thing)}
 
 
-def _in_words(graph: Lookups, one: Succession, *, has_accounts: bool) -> str:
+def _in_words(graph: Lookups, entry: Succession, *, has_accounts: bool) -> str:
     """``D.S.T.EMAIL (object_id=2 since 2026-09-02T03:00:00Z; masked: object_id=1)``; of several objects,
     ``D.S.T.EMAIL (since 2026-09-02T03:00:00Z; 3 objects, the latest object_id=4; masked: object_id=1)``; without ids,
     ``D.S.T.EMAIL (View since 2026-09-02T03:00:00Z; masked: Table)``. Of one that got the name several times, all.
     """
-    holder, named = one.holder, sorted(one.columns - {WHOLE})
-    what = f"{holder.name}.{first_of(named, _SHOWN)}" if named else holder.name
+    holder, named = entry.holder, sorted(entry.columns - {WHOLE})
+    place = f"{holder.name}.{first_of(named, _SHOWN)}" if named else holder.name
     owner = graph.of_account(holder.iri) if has_accounts or graph.is_of_other(holder.iri) else ""
     until = f" until {holder.until}" if holder.until else ""
-    ids = [ident for ident in one.ids if ident]
-    which = f"object_id={first_of(ids, _SHOWN)}" if ids else f"{_which(holder)}{_all_spans(one)} since {holder.since}"
+    ids = [ident for ident in entry.ids if ident]
+    identity = (
+        f"object_id={first_of(ids, _SHOWN)}"
+        if ids
+        else f"{_id_or_kind(holder)}{_all_spans(entry)} since {holder.since}"
+    )
     last = f"; the last, {holder.ident}," if until and ids[1:] else ""
-    if one.since:
-        objects = f"{len(one.ids)} objects, the latest {_which(holder)}{until}"
-        return f"{what}{owner} (since {one.since}; {objects}; {one.had}: {_which(one.masked)})"
-    return f"{what}{owner} ({which}{last}{until}; {one.had}: {_which(one.masked)})"
+    if entry.since:
+        objects = f"{len(entry.ids)} objects, the latest {_id_or_kind(holder)}{until}"
+        return f"{place}{owner} (since {entry.since}; {objects}; {entry.had}: {_id_or_kind(entry.masked)})"
+    return f"{place}{owner} ({identity}{last}{until}; {entry.had}: {_id_or_kind(entry.masked)})"
 
 
-def _all_spans(one: Succession) -> str:
+def _all_spans(entry: Succession) -> str:
     """The times before the last one in which an object had a name, before the words for that one."""
-    before = one.spans[:-1]
+    before = entry.spans[:-1]
     if len(before) < _SHOWN:
         return "".join(f" since {span.since} until {span.until} and" for span in before)
-    return f" for {len(one.spans):,} times since {before[0].since}, the last of them"
+    return f" for {len(entry.spans):,} times since {before[0].since}, the last of them"
 
 
-def _which(holder: NameHolder) -> str:
+def _id_or_kind(holder: NameHolder) -> str:
     """How to tell an object from others that had its name: by its kind, where rows give no id."""
     return f"object_id={holder.ident}" if holder.ident else holder.domain
 
 
-def ordered_entries(found: Iterable[Succession]) -> list[Succession]:
+def ordered_entries(successions: Iterable[Succession]) -> list[Succession]:
     """The entries of a note. What was read comes first, then those with the most weight; the second one of a name comes
     after the first ones of others, since a table that has its mask every other night has many. An object is told under
     the name of the most weight, with all times in which it had that; objects that had one name since the same masked
     one are in one entry.
     """
-    runs, told = defaultdict[tuple[object, ...], list[Succession]](list), dict[str, tuple[str, str]]()
-    for one in sorted(found, key=lambda one: one.weight, reverse=True):
-        if told.setdefault(one.holder.iri, one.holder.key) == one.holder.key:
-            runs[*one.holder.key, one.masked.iri, one.had, *sorted(one.columns)].append(one)
-    entries = sorted(map(_as_one, runs.values()), key=lambda one: one.weight, reverse=True)
+    runs, shown = defaultdict[tuple[object, ...], list[Succession]](list), dict[str, tuple[str, str]]()
+    for entry in sorted(successions, key=lambda entry: entry.weight, reverse=True):
+        if shown.setdefault(entry.holder.iri, entry.holder.key) == entry.holder.key:
+            runs[*entry.holder.key, entry.masked.iri, entry.had, *sorted(entry.columns)].append(entry)
+    entries = sorted(map(_in_one_entry, runs.values()), key=lambda entry: entry.weight, reverse=True)
     numbers = defaultdict[tuple[str, str], Iterator[int]](count)
-    return sorted(entries, key=lambda one: (one.read == EARLY, next(numbers[one.holder.key])))
+    return sorted(entries, key=lambda entry: (entry.read == EARLY, next(numbers[entry.holder.key])))
 
 
-def _as_one(every: Sequence[Succession]) -> Succession:
+def _in_one_entry(entries: Sequence[Succession]) -> Succession:
     """The last of those with one name, with the ones before it, or with its own times before."""
-    ordered = sorted(every, key=lambda one: one.holder.order)
+    ordered = sorted(entries, key=lambda entry: entry.holder.order)
     if len(ordered) == 1:
         return ordered[0]
-    objects = {one.holder.iri: one.holder.ident or "" for one in ordered}
-    ids, read = [*objects.values()], max(one.read for one in ordered)
+    objects = {entry.holder.iri: entry.holder.ident or "" for entry in ordered}
+    ids, read = [*objects.values()], max(entry.read for entry in ordered)
     if len(objects) == 1:
-        return ordered[-1]._replace(spans=[one.holder for one in ordered], read=read)
+        return ordered[-1]._replace(spans=[entry.holder for entry in ordered], read=read)
     return ordered[-1]._replace(ids=ids, since=ordered[0].holder.since, read=read)
 
 
@@ -218,7 +224,7 @@ def time_in_words(asked: Asked) -> str:
 def entries_in_words(asked: Asked, entries: Sequence[Succession]) -> str:
     """The first entries; of more, what has the others."""
     has_accounts = asked.has_several_accounts
-    texts = [_in_words(asked.graph, one, has_accounts=has_accounts) for one in entries]
+    texts = [_in_words(asked.graph, entry, has_accounts=has_accounts) for entry in entries]
     listed = first_of(texts, _SHOWN_ENTRIES, "; ")
     takes = {parameter.name for parameter in asked.question.parameters}
     ways = ["for one object (object_name)"] if "object_name" in takes and not asked.asked_objects else []

@@ -49,11 +49,11 @@ def uses_of_unused(asked: Asked) -> Iterator[str]:
     uses = (
         (name, shared.get(thing) or next(_uses(asked, thing), cloned.get(thing)) or next(_around(asked, thing), ""))
         # What other accounts may read is the gravest: in front, as only the first ones are shown.
-        for thing, name in sorted(things.items(), key=lambda one: one[0] not in shared)
+        for thing, name in sorted(things.items(), key=lambda item: item[0] not in shared)
     )
-    found = list(dict.fromkeys(f"{name} ({use})" for name, use in uses if use))
-    if found:
-        yield f"Some of these may be in use, in ways that do not count as read here: {first_of(found, _USES)}."
+    texts = list(dict.fromkeys(f"{name} ({use})" for name, use in uses if use))
+    if texts:
+        yield f"Some of these may be in use, in ways that do not count as read here: {first_of(texts, _USES)}."
 
 
 def files_of_unused(asked: Asked) -> Iterator[str]:
@@ -99,11 +99,11 @@ def _cloned_around(asked: Asked, things: Iterable[str]) -> dict[str, str]:
     """The objects that were in a schema or database that was cloned in the time that is asked for, by its name, and
     that in words. Rows do not list what came with a CLONE.
     """
-    graph, found = asked.graph, dict[str, str]()
+    graph, texts = asked.graph, dict[str, str]()
     moves = {
-        account: ContainerHistory(one for one in history.statements if not one.source)
+        account: ContainerHistory(statement for statement in history.statements if not statement.source)
         for account, history in asked.containers.items()
-        if any(one.source for one in history.statements)
+        if any(statement.source for statement in history.statements)
     }
     for thing in things if moves else ():
         for number, holder in enumerate(graph.names_of(thing)):
@@ -120,8 +120,8 @@ def _cloned_around(asked: Asked, things: Iterable[str]) -> dict[str, str]:
             for step, _ in islice(history.copies(name, history.count_before(start) if start else 0, until), 1):
                 clone = step.clone
                 query = f"query {clone.query_id}" if clone.query_id else f"at {clone.at}"
-                found.setdefault(thing, f"in {clone.source}, which was cloned, {query}")
-    return found
+                texts.setdefault(thing, f"in {clone.source}, which was cloned, {query}")
+    return texts
 
 
 def only_as_source(asked: Asked) -> Iterator[str]:
@@ -129,18 +129,18 @@ def only_as_source(asked: Asked) -> Iterator[str]:
     if _is_after_record(asked):
         return
     graph, columns = asked.graph, asked.match_names("column_name")
-    names, found = list[str](), set[str]()
+    names, lacking = list[str](), set[str]()
     for thing in sorted(_read_things(asked)):
         named = graph.columns_of(thing, columns) if columns else ()
         if columns and not any(any(graph.subjects("ah:sourceColumn", column)) for column in named):
             continue
         if queries := {query for query in _sourced(asked, thing) if _may_lack(asked, query, thing)}:
             names.append(asked.label(thing))
-            found |= queries
-    if found:
+            lacking |= queries
+    if lacking:
         yield (
             f"Rows have {first_of(list(dict.fromkeys(names)), _USES)} as the source of what queries wrote, and not "
-            f"among what they read: {queries_in_words(graph, found)}. The answer does not count these as reads."
+            f"among what they read: {queries_in_words(graph, lacking)}. The answer does not count these as reads."
         )
 
 
@@ -151,10 +151,10 @@ def without_columns(asked: Asked) -> Iterator[str]:
     graph, things = asked.graph, sorted(filter(partial(_has_columns, asked.graph), _things_with_columns(asked)))
     if not things or _is_after_record(asked):
         return
-    every = (read for thing in things for read in _reads_without_columns(graph, thing))
+    all_reads = (read for thing in things for read in _reads_without_columns(graph, thing))
     reads = [
         read
-        for read in graph.at_most(every, _LOOKED_AT)
+        for read in graph.at_most(all_reads, _LOOKED_AT)
         if asked.has(in_utc(read.first), in_utc(read.last))
         if asked.until is None or in_utc(read.first) < asked.until
         if _is_meant(asked, read.thing, read.first)
@@ -259,9 +259,9 @@ def _read_things(asked: Asked) -> set[str]:
 
 def _agents(asked: Asked) -> set[str]:
     names = asked.match_names("agent_name")
-    every = asked.graph.of_class("ah:SoftwareAgent")
+    agents = asked.graph.of_class("ah:SoftwareAgent")
     return {
-        agent for agent in every if not names or names & {*map(match_name, asked.graph.objects(agent, "ah:agentName"))}
+        agent for agent in agents if not names or names & {*map(match_name, asked.graph.objects(agent, "ah:agentName"))}
     }
 
 
@@ -309,7 +309,9 @@ def _last_read_before(asked: Asked, thing: str) -> str:
         for other in reversed(tables_of_name(graph, present.name, present.account) if present.until is None else []):
             is_before = other.iri != thing and other.until is not None and asked.has(in_utc(other.until))
             reads = (
-                [one for one in graph.read_times(other.iri) if asked.has(one) and other.holds(one)] if is_before else ()
+                [time for time in graph.read_times(other.iri) if asked.has(time) and other.holds(time)]
+                if is_before
+                else ()
             )
             if reads:
                 return f"has the name since {present.since}; what had it before was read last at {as_text(max(reads))}"

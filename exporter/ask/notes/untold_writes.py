@@ -29,21 +29,21 @@ _LOOKED_AT: Final = 10_000
 """How many versions the note looks at, at most."""
 
 
-def untold_writes(asked: Asked) -> Iterator[str]:
+def writes_without_sources(asked: Asked) -> Iterator[str]:
     """Queries that wrote what is asked for, or what its data came from, and of which rows say no more than that."""
     graph, things = asked.graph, _asked_things(asked)
-    found: dict[str, bool] = {}
+    queries: dict[str, bool] = {}
     for state in graph.at_most(_states(asked, things), _LOOKED_AT):
-        if _is_untold(graph, state):
+        if _lacks_sources(graph, state):
             is_further = things.isdisjoint(graph.objects(state, "prov:specializationOf"))
             for query in graph.objects(state, "prov:wasGeneratedBy"):
                 if asked.has_activity(query) and graph.text(query, "ah:queryType") not in _REMOVING:
-                    found[query] = found.get(query, False) or is_further
-    if found:
-        further = ", or what its data came from," if any(found.values()) else ""
-        perhaps = asked.values("at") and any(_is_perhaps_truncate(graph, query) for query in found)
+                    queries[query] = queries.get(query, False) or is_further
+    if queries:
+        further = ", or what its data came from," if any(queries.values()) else ""
+        perhaps = asked.values("at") and any(_is_perhaps_truncate(graph, query) for query in queries)
         yield (
-            f"Rows of queries that wrote what is asked for{further} {NEITHER}: {queries_in_words(graph, found)}. The "
+            f"Rows of queries that wrote what is asked for{further} {NEITHER}: {queries_in_words(graph, queries)}. The "
             f"answer cannot have where that came from.{_EMPTIED if perhaps else ''}"
         )
 
@@ -63,18 +63,18 @@ def _asked_things(asked: Asked) -> set[str]:
 def _states(asked: Asked, things: set[str]) -> Iterator[str]:
     """The versions of objects that the data may have been in; each once."""
     own = (state for thing in sorted(things) for state in asked.graph.subjects("prov:specializationOf", thing))
-    found = dict.fromkeys(own)
+    states = dict.fromkeys(own)
     if asked.name in _OF_WHOLES:
-        found |= dict.fromkeys(sorted(asked.lineage.states))
+        states |= dict.fromkeys(sorted(asked.lineage.states))
     elif asked.name != _COLUMN_LINEAGE:
-        found |= dict.fromkeys(wholes_behind(asked, asked.lineage.columns or set()))
-    yield from found
+        states |= dict.fromkeys(wholes_behind(asked, asked.lineage.columns or set()))
+    yield from states
 
 
-def _is_untold(graph: Lookups, state: str) -> bool:
+def _lacks_sources(graph: Lookups, state: str) -> bool:
     """Whether a row has a table among what was written (a change alone has no name there), and says no more of it."""
     things = graph.objects(state, "prov:specializationOf")
     is_table = any((graph.text(thing, "ah:domain") or "").lower().endswith("table") for thing in things)
     is_written = is_table and any(graph.objects(state, "ah:objectName"))
-    is_told = any(graph.objects(state, "prov:wasDerivedFrom")) or any(graph.subjects("dcterms:isPartOf", state))
-    return is_written and not is_told
+    says_more = any(graph.objects(state, "prov:wasDerivedFrom")) or any(graph.subjects("dcterms:isPartOf", state))
+    return is_written and not says_more

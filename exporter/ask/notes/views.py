@@ -133,20 +133,24 @@ def over(graph: Lookups, thing: str, since: datetime | None = None) -> dict[str,
     step of a way to it is certain. Those that are come first.
     """
 
-    def further(one: str, evidences: Collection[str]) -> Iterator[str]:
-        for shown in graph.subjects(_SOURCE, one):
+    def further(end: str, evidences: Collection[str]) -> Iterator[str]:
+        for shown in graph.subjects(_SOURCE, end):
             if _evidence(graph, shown, since) in evidences:
                 yield from graph.objects(shown, _VIEW)
 
-    certain = reachable([thing], lambda one: further(one, ("CERTAIN",)))
-    every = reachable([thing], lambda one: further(one, ("CERTAIN", "POSSIBLE")))
-    return {view: view in certain for view in sorted(every, key=lambda one: (one not in certain, one)) if view != thing}
+    certain = reachable([thing], lambda end: further(end, ("CERTAIN",)))
+    possible = reachable([thing], lambda end: further(end, ("CERTAIN", "POSSIBLE")))
+    return {
+        view: view in certain
+        for view in sorted(possible, key=lambda view: (view not in certain, view))
+        if view != thing
+    }
 
 
 def with_over(asked: Asked, things: Collection[str]) -> set[str]:
     """These objects, and the views and streams that are certainly over them."""
-    each = (over(asked.graph, thing, asked.since) for thing in things)
-    return {*things, *(view for views in each for view, is_certain in views.items() if is_certain)}
+    views_by_thing = (over(asked.graph, thing, asked.since) for thing in things)
+    return {*things, *(view for views in views_by_thing for view, is_certain in views.items() if is_certain)}
 
 
 def _evidence(graph: Lookups, shown: str, since: datetime | None) -> str | None:
@@ -156,8 +160,8 @@ def _evidence(graph: Lookups, shown: str, since: datetime | None) -> str | None:
     until = graph.text(shown, "ah:validUntil")
     if until is None or since is None or in_utc(until) > since:
         return graph.text(shown, "ah:evidence")
-    others = {one for view in graph.objects(shown, _VIEW) for one in graph.subjects(_VIEW, view)}
-    ends = [graph.text(one, "ah:validUntil") for one in others]
+    view_sources = {view_source for view in graph.objects(shown, _VIEW) for view_source in graph.subjects(_VIEW, view)}
+    ends = [graph.text(view_source, "ah:validUntil") for view_source in view_sources]
     return None if any(end is None or in_utc(end) > in_utc(until) for end in ends) else "POSSIBLE"
 
 
@@ -204,26 +208,29 @@ def _last_read(asked: Asked, thing: str) -> datetime:
     return max((time for time in asked.graph.read_times(thing) if until is None or time <= until), default=EARLY)
 
 
-def _made_anew(asked: Asked, source: str, last: datetime) -> NameHolder | None:
+def _replaced_since(asked: Asked, source: str, last: datetime) -> NameHolder | None:
     """What has the name that an object behind a view had, since a time after ``last``, the last read of the view; None
     if nothing has. A view reads by name, and only a read of it shows what it reads.
     """
     graph, until = asked.graph, asked.until
     former = graph.names_of(source)
-    names = {match_name(one.name): one.account for one in former} if former else {}
-    present = [one for name in names for one in graph.holders(name) if one.account == names[name]]
-    then = [one for one in present if (one.until is None if until is None else one.holds(until))]
-    if any(one.iri == source for one in then):
+    names = {match_name(holder.name): holder.account for holder in former} if former else {}
+    present = [holder for name in names for holder in graph.holders(name) if holder.account == names[name]]
+    then = [holder for holder in present if (holder.until is None if until is None else holder.holds(until))]
+    if any(holder.iri == source for holder in then):
         return None
-    return next((one for one in then if in_utc(one.since) > last), None)
+    return next((holder for holder in then if in_utc(holder.since) > last), None)
 
 
 def _unread_since(asked: Asked, view: str, sources: Collection[str]) -> Iterator[str]:
     """A note on a view over objects that were made anew since its last read."""
     last = _last_read(asked, view)
-    every = (_made_anew(asked, source, last) for source in sources)
-    anew = {holder for holder in every if holder and holder.iri not in sources}
-    texts = [f"{one.name} (another object since {one.since})" for one in sorted(anew, key=lambda one: one.name)]
+    holders = (_replaced_since(asked, source, last) for source in sources)
+    replacements = {holder for holder in holders if holder and holder.iri not in sources}
+    texts = [
+        f"{holder.name} (another object since {holder.since})"
+        for holder in sorted(replacements, key=lambda holder: holder.name)
+    ]
     if texts:
         yield (
             f"{UNREAD}{asked.label(view)} since other objects got the names of what it reads: "
@@ -236,20 +243,20 @@ def _shown_of_some(asked: Asked, view: str, columns: Collection[str], certain: C
     of the same name: rows show columns only where what was read was written.
     """
     graph = asked.graph
-    found = {
+    shown_things = {
         graph.text(source, "ah:columnOf") or ""
         for column in graph.columns_of(view, set(columns))
         for shown in graph.subjects("ah:viewColumn", column)
         for source in graph.objects(shown, "ah:sourceColumn")
     }
-    names = {match_name(one.name) for thing in found for one in graph.names_of(thing)}
-    others = {
-        one
-        for one in certain
-        for named in graph.names_of(one)
+    names = {match_name(holder.name) for thing in shown_things for holder in graph.names_of(thing)}
+    same_names = {
+        thing
+        for thing in certain
+        for named in graph.names_of(thing)
         if match_name(named.name) in names and (asked.until is None or named.holds(asked.until))
     }
-    if columns and (missing := others - found):
+    if columns and (missing := same_names - shown_things):
         yield (
             f"What {asked.label(view)} reads was made anew, and rows show what is behind its column "
             f"{', '.join(columns)} only at times when a query wrote what it read. The answer lacks what came from "
@@ -297,7 +304,7 @@ def _downward(asked: Asked, period: _Period) -> Iterator[str]:
     graph, things = asked.graph, set(asked.things)
     answered = _answered(asked, asked.answer.rows)
     yield from _not_read_since(asked, things | asked.followed, answered)
-    yield from _made_anew_below(asked)
+    yield from _over_recreated(asked)
     noted = set[str]()
     for thing in sorted(things):
         possible = _reached(graph, {thing}, _SOURCE, period).possible - answered
@@ -337,51 +344,53 @@ def _downward(asked: Asked, period: _Period) -> Iterator[str]:
 
 def _not_read_since(asked: Asked, things: Collection[str], answered: Collection[str]) -> Iterator[str]:
     """A note on views over what had the name of one of these objects before, and that no query has read since."""
-    graph, found, last_read = asked.graph, set[str](), cache(partial(_last_read, asked))
-    names = {(one.name, one.account) for thing in things for one in graph.names_of(thing)}
-    former = {one.iri for name, account in names for one in graph.holders(name) if one.account == account}
+    graph, texts, last_read = asked.graph, set[str](), cache(partial(_last_read, asked))
+    names = {(holder.name, holder.account) for thing in things for holder in graph.names_of(thing)}
+    former = {holder.iri for name, account in names for holder in graph.holders(name) if holder.account == account}
     for source in sorted(former.difference(things)):
         for view, is_certain in over(graph, source).items():
-            anew = _made_anew(asked, source, last_read(view)) if is_certain and view not in answered else None
-            if anew and anew.iri in things:
-                found.add(f"{asked.label(view)} (over {anew.name}, another object since {anew.since})")
-    if found:
+            replacement = (
+                _replaced_since(asked, source, last_read(view)) if is_certain and view not in answered else None
+            )
+            if replacement and replacement.iri in things:
+                texts.add(f"{asked.label(view)} (over {replacement.name}, another object since {replacement.since})")
+    if texts:
         yield (
             f"{UNREAD_OVER}, since no query on record read them after other objects got these names: "
-            f"{first_of(sorted(found), _SHOWN)}."
+            f"{first_of(sorted(texts), _SHOWN)}."
         )
 
 
-def _made_anew_below(asked: Asked) -> Iterator[str]:
+def _over_recreated(asked: Asked) -> Iterator[str]:
     """Notes on views over objects that lost the data, or the name: those without an id that were made anew or had a
     name several times, and count as the same, and those that had a name by turns.
     """
-    graph, found = asked.graph, set[str]()
+    graph, texts = asked.graph, set[str]()
     over_each = {
         source: [view for view, is_certain in over(graph, source, asked.since).items() if is_certain]
         for source in sorted(asked.followed)
     }
     for source, views in over_each.items():
         begin = asked.lineage.begins.get(source)
-        changes = [one for one in graph.subjects("ah:changedObject", source) if views]
+        changes = [change for change in graph.subjects("ah:changedObject", source) if views]
         times = [
             time
-            for one in changes
-            if any(operation in CREATES for operation in graph.objects(one, "ah:operation"))
-            for time in graph.objects(one, "prov:startedAtTime")
+            for change in changes
+            if any(operation in CREATES for operation in graph.objects(change, "ah:operation"))
+            for time in graph.objects(change, "prov:startedAtTime")
             if begin is None or in_utc(time) > in_utc(begin)
         ]
         has_id = graph.text(source, "ah:objectId") is not None
-        names = Counter(match_name(one.name) for one in graph.names_of(source) if views and not has_id)
+        names = Counter(match_name(holder.name) for holder in graph.names_of(source) if views and not has_id)
         if times or any(count > 1 for count in names.values()):
             how = f"made anew {min(times, key=in_utc)}" if times else "had the name several times"
-            found |= {f"{asked.label(view)} over {asked.label(source)} ({how})" for view in views}
-    if found:
+            texts |= {f"{asked.label(view)} over {asked.label(source)} ({how})" for view in views}
+    if texts:
         yield (
             "Rows do not say which of the objects that had a name a view over it read, if they give no id, or if one "
             "had the name several times. Readers of these views, and the views, may be in the answer though what they "
             "read was another object by then, or be missing: "
-            f"{first_of(sorted(found), _SHOWN)}."
+            f"{first_of(sorted(texts), _SHOWN)}."
         )
     if asked.name == "downstream-users" and not is_by_day(graph):
         return  # the row of each read says which one it read
@@ -403,13 +412,13 @@ def _by_turns(graph: Lookups, views: Collection[str], period: _Period) -> dict[s
     """Views -> the objects behind them that had one name by turns, as with a swap and back, or a drop and its undoing:
     of these the graph does not tell when each was behind the view.
     """
-    found: dict[tuple[str | None, ...], set[str]] = {}
+    sources_by_name: dict[tuple[str | None, ...], set[str]] = {}
     for row in graph.select(_NAMED, view=iris(views)) if views else ():
         if period.has(row):
             key = (row["view"], match_name(row["name"] or ""), row["since"], row["until"])
-            found.setdefault(key, set()).add(row["source"])
+            sources_by_name.setdefault(key, set()).add(row["source"])
     turns: dict[str, set[str]] = {}
-    for (view, *_), sources in found.items():
+    for (view, *_), sources in sources_by_name.items():
         if len(sources) > 1:
             turns.setdefault(view or "", set()).update(sources)
     return turns

@@ -29,9 +29,9 @@ def within_queries_of_agents(asked: Asked) -> Iterator[str]:
     rows name no agent; of reads by day, on the CALLs that may have run some.
     """
     graph, wanted = asked.graph, wanted_agents(asked)
-    every = set(graph.of_class("ah:SoftwareAgent"))
+    agents = set(graph.of_class("ah:SoftwareAgent"))
     own = {query for agent in wanted for query in graph.at_most(graph.subjects(_WHO, agent), MOST)}
-    within = _ran_by(graph, own, every)
+    within = _ran_by(graph, own, agents)
     reading = {query for query in within if any(graph.accesses_of(query)) and _is_asked_for(asked, query)}
     if reading:
         yield (
@@ -46,7 +46,7 @@ def within_queries_of_agents(asked: Asked) -> Iterator[str]:
             f"{BY_DAY} what ran within a CALL, block or request of an agent, only read something, and does not name "
             f"the agent itself, is not in the answer: {queries_in_words(graph, calls)}. A graph of --reads full tells."
         )
-    if perhaps := {query for query in _perhaps_within(graph, wanted, every) if _is_asked_for(asked, query)} - within:
+    if perhaps := {query for query in _perhaps_within(graph, wanted, agents) if _is_asked_for(asked, query)} - within:
         yield (
             f"{BY_DAY} within queries that are not in it, and may be of an agent, others ran: "
             f"{queries_in_words(graph, perhaps)}. A graph of --reads full tells."
@@ -64,11 +64,13 @@ def _perhaps_within(graph: Lookups, wanted: set[str], agents: set[str]) -> Itera
             times[user].append((min(starts), max(starts) + _LONGEST))
     for user in times.keys() - agents:
         for query in graph.at_most(graph.subjects(_WHO, user), _LOOKED_AT):
-            outer = {one for relation in _WITHIN for one in graph.objects(query, relation)}
-            if any(graph.text(one, "prov:startedAtTime") is None for one in outer) and any(graph.accesses_of(query)):
+            outer = {outer_query for relation in _WITHIN for outer_query in graph.objects(query, relation)}
+            if any(graph.text(outer_query, "prov:startedAtTime") is None for outer_query in outer) and any(
+                graph.accesses_of(query)
+            ):
                 starts, who = graph.starts_of(query), set(graph.objects(query, _WHO))
                 if agents.isdisjoint(who) and any(
-                    first <= one <= last for first, last in times[user] for one in starts
+                    first <= start <= last for first, last in times[user] for start in starts
                 ):
                     yield query
 
@@ -76,8 +78,10 @@ def _perhaps_within(graph: Lookups, wanted: set[str], agents: set[str]) -> Itera
 def wanted_agents(asked: Asked) -> set[str]:
     """The agents that are asked for."""
     graph, names = asked.graph, asked.match_names("agent_name")
-    every = graph.of_class("ah:SoftwareAgent")
-    return {one for one in every if not names or names & set(map(match_name, graph.objects(one, "ah:agentName")))}
+    agents = graph.of_class("ah:SoftwareAgent")
+    return {
+        agent for agent in agents if not names or names & set(map(match_name, graph.objects(agent, "ah:agentName")))
+    }
 
 
 def _ran_by(graph: Lookups, own: Iterable[str], agents: set[str]) -> set[str]:

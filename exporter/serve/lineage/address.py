@@ -117,7 +117,7 @@ def fields(address: Address, site: Site) -> list[tuple[str, str]]:
         for opened in sorted(address.opened)
     ]
     parameters += [("columns", site.path(iri)) for iri in sorted(address.columns)]
-    parameters += [("hide", what) for what in sorted(address.hides)]
+    parameters += [("hide", hidden) for hidden in sorted(address.hides)]
     if address.chosen is not None:
         parameters.append(("look", token(address.chosen, site)))
     if address.edge is not None:

@@ -208,7 +208,7 @@ class _Drawer:
 
     def row(self, place: LineageNode, number: int) -> ColumnInBox:
         columns = self.facts.columns.get(place.iri, ())
-        facts = next((one for one in columns if one.name == place.column), ColumnFacts(place.column, "", ""))
+        facts = next((column for column in columns if column.name == place.column), ColumnFacts(place.column, "", ""))
         link = href(self.address.of(place, self.site), self.site)
         y = _HEAD + ROW * number + ROW / 2
         marks, past = visible(facts.marks), visible(facts.past)
@@ -276,8 +276,8 @@ def step_of(node: PictureNode, address: Address, site: Site) -> tuple[str, str] 
     """
     if isinstance(node.spot, Group) or node.direction is None or not (node.hidden or node.is_open):
         return None
-    of = "sources" if node.direction == "up" else "targets"
-    text = f"Show its {of} (+{node.hidden:,})" if node.hidden else f"Hide its {of}"
+    neighbours = "sources" if node.direction == "up" else "targets"
+    text = f"Show its {neighbours} (+{node.hidden:,})" if node.hidden else f"Hide its {neighbours}"
     return text, href(address.toggled(Opened(node.direction, node.spot)), site)
 
 
@@ -323,9 +323,9 @@ def flow_words(flow: Flow) -> str:
 
 def _path(points: list[tuple[float, float]]) -> str:
     """A curve through points: level at each of them, so that it passes a layer level."""
-    (x, y), *others = points
+    (x, y), *following = points
     commands = [f"M{x:.0f} {y:.1f}"]
-    for number, (next_x, next_y) in enumerate(others):
+    for number, (next_x, next_y) in enumerate(following):
         if number % 2 == 1:  # from the left to the right edge of a layer
             commands.append(f"H{next_x:.0f}")
         else:

@@ -160,8 +160,8 @@ class Lineage:
 
     def of_others(self) -> list[str]:
         """A note on each place that is not of the account whose rows name it: its name may mean another object, too."""
-        others = {(label.name, label.account) for label in self.labels.values() if label.account}
-        return [f"{name} is, or is also, an object of {account}." for name, account in sorted(others)]
+        names = {(label.name, label.account) for label in self.labels.values() if label.account}
+        return [f"{name} is, or is also, an object of {account}." for name, account in sorted(names)]
 
     def rows_of(self, question: str, params: Params, most: int = MOST_ROWS) -> list[dict[str, str | None]]:
         """The rows of an answer. Its notes on schemas that were renamed, dropped …, on clones, on what is known with an
@@ -169,9 +169,9 @@ class Lineage:
         become notes of the lineage.
         """
         answer = self.site.ask(question, params, most)
-        for found, parts in ((self.notes, _NOTES), (self.may_lack, _MAY_LACK)):
+        for collected, parts in ((self.notes, _NOTES), (self.may_lack, _MAY_LACK)):
             notes = [note for note in answer.notes if any(part in note for part in parts)]
-            found += [note for note in notes if note not in found]
+            collected += [note for note in notes if note not in collected]
         return answer.dicts()
 
     def moves(self, direction: Direction, place: LineageNode, other: LineageNode) -> Params:

@@ -43,8 +43,8 @@ def lay_out(heights: Sequence[float], edges: Sequence[Edge]) -> Layout:
         # The library gives the numbers after these to bends.
         number = {vertex: position for position, vertex in enumerate(part)}
         numbered = sorted({(number[a], number[b]) for a, b in forward.values() if a in number})
-        alone: list[Any] = [([(0, (0.0, 0.0))], 0, 0, [])]
-        for positions, _, _, chains in from_edges(numbered, dummy_vertices=True) if numbered else alone:
+        unconnected: list[Any] = [([(0, (0.0, 0.0))], 0, 0, [])]
+        for positions, _, _, chains in from_edges(numbered, dummy_vertices=True) if numbered else unconnected:
             bends = {int(vertex): len(heights) + int(vertex) for vertex, _ in positions if int(vertex) >= len(part)}
             vertices = dict(enumerate(part)) | bends
             positions_of = {vertices[int(vertex)]: position for vertex, position in positions}
@@ -158,7 +158,7 @@ def _apart(layer: list[int], size: Mapping[int, float], wanted: list[float]) -> 
     for position, wanted_middle in enumerate(wanted):
         blocks.append((wanted_middle - offsets[position], 1))
         while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] >= blocks[-1][0] / blocks[-1][1]:
-            (total, number), (before, others) = blocks.pop(), blocks.pop()
-            blocks.append((total + before, number + others))
+            (total, number), (total_before, number_before) = blocks.pop(), blocks.pop()
+            blocks.append((total + total_before, number + number_before))
     bases = [total / number for total, number in blocks for _ in range(number)]
     return {vertex: base + offset for vertex, base, offset in zip(layer, bases, offsets, strict=True)}

@@ -102,22 +102,24 @@ def picture(lineage: Lineage, opened: AbstractSet[Opened], steps: int = 1) -> Pi
 
 def _walk(lineage: Lineage, opened: AbstractSet[Opened], steps: int, picture: Picture, direction: Direction) -> None:
     """Adds what can be reached in one direction through open places."""
-    level, alone, depth = [lineage.focus], {lineage.focus}, 0
+    level, opened_by_steps, depth = [lineage.focus], {lineage.focus}, 0
     while level and len(picture.spots) < MOST_BOXES:
         lineage.load(direction, level)
-        beyond = {other for place in level if place in alone for other in lineage.neighbours(direction, place)}
-        if depth >= max(1, steps) or (depth and len(alone | beyond) > MOST_AT_ONCE):
-            alone.clear()
+        beyond = {
+            other for place in level if place in opened_by_steps for other in lineage.neighbours(direction, place)
+        }
+        if depth >= max(1, steps) or (depth and len(opened_by_steps | beyond) > MOST_AT_ONCE):
+            opened_by_steps.clear()
         following: list[LineageNode] = []
         for place in level:
-            is_alone = place in alone
-            if depth and is_alone == (Opened(direction, place) in opened):
+            is_by_steps = place in opened_by_steps
+            if depth and is_by_steps == (Opened(direction, place) in opened):
                 continue
             picture.spots[place].is_open = bool(lineage.neighbours(direction, place))
             for spot in _add_neighbours(lineage, opened, picture, place, direction):
                 following.append(spot)
-                if is_alone:
-                    alone.add(spot)
+                if is_by_steps:
+                    opened_by_steps.add(spot)
         level, depth = following, depth + 1
 
 
