@@ -239,10 +239,15 @@ def write(rows: list[Json], folder: Path, form: str) -> Path:
     """The rows in a file of a form of :data:`tests.input_forms.FORMS`. In Parquet, a value that its column has no place
     for becomes text or null, as a query that writes Parquet would do.
     """
-    if form not in {"parquet-native", "parquet-text"}:
+    natives: dict[str, dict[str, pa.DataType]] = {
+        "parquet-native": _NATIVE,
+        "parquet-text": {},
+        "parquet-lists": dict.fromkeys(_NATIVE, pa.list_(pa.string())),
+    }
+    native = natives.get(form)
+    if native is None:
         return write_form(rows, folder, form)
     names = list(dict.fromkeys(name for row in rows for name in row if name))
-    native = _NATIVE if form == "parquet-native" else {}
     schema = pa.schema([(name, native.get(name, pa.string())) for name in names])
     table = pa.Table.from_pylist(
         [{field.name: fitted(row.get(field.name), field.type) for field in schema} for row in rows], schema

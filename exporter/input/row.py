@@ -22,7 +22,7 @@ Text = str | int | float | bool | None
 
 
 class SourceDocument(Struct, rename="camel", gc=False):
-    """A source of a written column."""
+    """A source of a written column. ``stage_kind`` is not documented here, but read as in the other places."""
 
     column_name: Text = None
     object_domain: Text = None
@@ -30,6 +30,7 @@ class SourceDocument(Struct, rename="camel", gc=False):
     object_name: Text = None
     argument_signature: Text = None
     data_type: Text = None
+    stage_kind: Text = None
     account_name: Text = None
 
 

@@ -56,8 +56,9 @@ _KINDS: Final = {
     **dict.fromkeys(FUNCTIONS, "function"),
     **{domain: kind for kind, domain in DOMAINS_OF_TAKEN.items()},
 }
+TABLE_STAGE: Final = "table-stage"
 USER_STAGE: Final = "user-stage"
-_STAGES: Final = {"table": "table-stage", "user": USER_STAGE}
+_STAGES: Final = {"table": TABLE_STAGE, "user": USER_STAGE}
 _OF_OTHERS: Final = frozenset({*_KINDS.values(), *_STAGES.values(), UNKNOWN_KIND})
 """Kinds that no other domain may get, because ids are unique only within a domain."""
 
@@ -74,7 +75,7 @@ _OTHER_KINDS: Final = frozenset(
 _OTHER_FAMILIES: Final = ("policy", "role", "integration", "function", "procedure")
 """Last words of kinds that hold no data: ``masking-policy``, ``database-role``, ``storage-integration``."""
 DATA_KINDS: Final = (
-    *("table", "view", "stage", "table-stage", USER_STAGE, "stream", "location"),
+    *("table", "view", "stage", TABLE_STAGE, USER_STAGE, "stream", "location"),
     *("semantic-view", "model", "dataset", "cortex-search-service", "git-repository"),
 )
 """The kinds that were known to hold or show data when this version was made; a kind that is in neither list does, too
@@ -175,6 +176,16 @@ def uncut(text: str | None) -> str | None:
 def id_as_name(text: str | None) -> str | None:
     """The id if it is not a number. Otherwise None."""
     return None if text is None or _is_no_id(text) else known_name(text)
+
+
+def is_name_of_user_stage(name: str | None, ident: str | None) -> bool:
+    """Whether a stage with this name and id is a user's: its id is its name, or a name alone. Others have numbers as
+    ids, and whole names (view, "objectId" and "objectName").
+
+    >>> is_name_of_user_stage("7", "7"), is_name_of_user_stage(None, "JSMITH"), is_name_of_user_stage("D.S.STAGE", "7")
+    (True, True, False)
+    """
+    return name == ident is not None if name is not None else id_as_name(ident) is not None
 
 
 def name_of_user_stage(name: str | None, ident: str | None) -> str | None:

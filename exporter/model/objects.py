@@ -39,6 +39,7 @@ from exporter.model.identifiers import (
     USER_STAGE,
     canonical_name,
     id_as_name,
+    is_name_of_user_stage,
     kind_of,
     known_name,
     name_of_user_stage,
@@ -115,8 +116,8 @@ def reference_of(  # noqa: PLR0913, PLR0917 - an object's fields, together the k
     own_name, arguments = known_text(name), known_text(signature)
     own_location, own_stage = known_text(location), known_text(stage_kind)
     kind, number = kind_of(normal, own_stage, own_location), usable_id(ident)
-    if normal == "STAGE" and own_stage is None and id_as_name(ident) and own_name in {None, ident}:
-        kind = USER_STAGE  # as the source of a column, which has no stageKind; other stages have numbers
+    if normal == "STAGE" and own_stage is None and is_name_of_user_stage(own_name, ident):
+        kind = USER_STAGE  # as the source of a column, which has no stageKind
     if kind == USER_STAGE:
         number, own_name = None, name_of_user_stage(own_name, ident)  # a user's name can be digits
     of_id = None if normal is None else id_as_name(ident)  # an id alone, without a kind, names nothing
@@ -160,7 +161,7 @@ def objects_of_array(elements: Iterable[Element | None] | None) -> Iterator[tupl
 
 def source(document: SourceDocument) -> ObjectReference | None:
     """The object whose column is the source, or the function or procedure that is the source itself."""
-    return reference_of(*_named_by(document), None, None, document.account_name)
+    return reference_of(*_named_by(document), document.stage_kind, None, document.account_name)
 
 
 def partner(document: JoinedDocument) -> ObjectReference | None:

@@ -56,9 +56,10 @@ def with_accounts(content: Content, own: str) -> Content:
         account = _account(thing, own, by_provider=by_provider) if is_said else known.get((thing.key, thing.name))
         return thing if account is None else replace(thing, key=_key(thing.key, account))
 
+    written = {(write.thing.key, write.thing.name): placed(write.thing).key for write in content.writes}
+
     def derivation(fact: Derivation) -> Derivation:
-        account = known.get((fact.target_key, fact.target_name))
-        target = fact.target_key if account is None else _key(fact.target_key, account)
+        target = written[fact.target_key, fact.target_name]
         return replace(fact, target_key=target, source=placed(fact.source))
 
     def policy(fact: PolicyReference) -> PolicyReference:

@@ -34,7 +34,7 @@ from exporter.model.facts import (
     QueryFacts,
     Write,
 )
-from exporter.model.identifiers import TRUNCATED, parts_of, stored_as, uncut
+from exporter.model.identifiers import TABLE_STAGE, TRUNCATED, parts_of, stored_as, uncut
 from exporter.model.incomplete import cut_columns, incomplete
 from exporter.model.objects import (
     Fact,
@@ -111,6 +111,7 @@ def merged_contents(contents: Sequence[Content]) -> Content:
     of agents the greatest is kept.
     """
     chained = chain.from_iterable
+    contents = _with_stages_of_tables(contents)
     whole = _completed(
         Content(
             accesses=unique_by_key(
@@ -199,6 +200,29 @@ def objects(content: Content) -> Iterator[ObjectReference]:
 
 
 # --- one object, one name ---------------------------------------------------------------------------------------------
+
+
+def _with_stages_of_tables(contents: Sequence[Content]) -> Sequence[Content]:
+    """The contents in which a source that is a stage with the id and the name of a table is the stage of the table: a
+    source has no ``stageKind``, and the stage of a table has the table's id and name (view, "objectId").
+    """
+    if not any(derivation.source.kind == "stage" for content in contents for derivation in content.derivations):
+        return contents
+    stages: dict[tuple[str | None, str | None], ObjectReference] = {}
+    for thing in chain.from_iterable(map(objects, contents)):
+        if thing.kind == TABLE_STAGE:
+            stages[thing.object_id, thing.name] = thing
+        elif thing.kind == "table" and thing.object_id is not None and thing.account is None:
+            own = ObjectReference(f"{TABLE_STAGE}/{thing.object_id}", TABLE_STAGE, "STAGE", thing.object_id, thing.name)
+            stages.setdefault((thing.object_id, thing.name), own)
+
+    def listed(derivation: Derivation) -> Derivation:
+        source = derivation.source
+        is_stage = source.kind == "stage" and source.account is None
+        stage = stages.get((source.object_id, source.name)) if is_stage else None
+        return derivation if stage is None else replace(derivation, source=stage)
+
+    return [replace(content, derivations=tuple(map(listed, content.derivations))) for content in contents]
 
 
 def _completed(content: Content) -> Content:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import orjson
 from msgspec import Struct
 
-from exporter.model.identifiers import USER_STAGE, location_of, unquoted
+from exporter.model.identifiers import TABLE_STAGE, USER_STAGE, location_of, unquoted
 from exporter.model.other_accounts import account_in
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def object_label(kind: str, canonical: str, settings: OpenLineageSettings) -> st
     if kind == USER_STAGE:
         return f"~{unquoted(canonical)}"
     name = letter_case(canonical, settings)
-    return _last_part.sub(lambda part: f"%{part[0]}", name) if kind == "table-stage" else name
+    return _last_part.sub(lambda part: f"%{part[0]}", name) if kind == TABLE_STAGE else name
 
 
 def letter_case(name: str, settings: OpenLineageSettings) -> str:

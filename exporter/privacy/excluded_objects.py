@@ -24,7 +24,9 @@ from exporter.input.row import (
     STRUCTURED,
     ChangeDocument,
     Document,
+    ObjectDocument,
     Row,
+    SourceDocument,
     Text,
     columns_of,
     decode,
@@ -34,7 +36,8 @@ from exporter.input.row import (
 from exporter.input.times import iso_micros
 from exporter.model.ddl import change_of, properties_of
 from exporter.model.facts import Change
-from exporter.model.identifiers import is_qualified, normal_domain, usable_id
+from exporter.model.identifiers import is_name_of_user_stage, is_qualified, normal_domain, usable_id
+from exporter.model.objects import sources
 from exporter.privacy.filters import DATABASES, SCHEMAS, Filters, database_and_schema, stored_parts
 
 HIDDEN_SQL: Final = "withheld"
@@ -57,7 +60,9 @@ arguments. The group is the schema.
 """
 is_no_text: Final = re.compile(r"[\[{]|(?:true|false|-?\d[\d.eE+-]*|NaN|-?Infinity)\Z").match
 """Matches the text of a name that may have been another value of JSON in its row."""
-_says_user_stage: Final = re.compile(rb'"stageKind"\s*:\s*"user"', re.IGNORECASE).search
+_may_have_user_stage: Final = re.compile(
+    rb'"stageKind"\s*:\s*"user"|"objectName"\s*:\s*"?\d+"?\s*[,}]', re.IGNORECASE
+).search
 
 
 class ReducedRow(NamedTuple):
@@ -97,17 +102,34 @@ def with_names_as_texts(row: Row, hidden: Collection[str]) -> str | None:
     treated as a user's name. A ``user_name`` that is a number, an array or the like becomes its JSON as text.
     """
     is_changed = row.user_name in hidden and is_no_text(row.user_name) is not None
-    says_stage = _says_user_stage(row.content)
-    if not (is_changed or says_stage):
+    may_have_stage = _may_have_user_stage(row.content) is not None
+    if not (is_changed or may_have_stage):
         return None
     document = decode(row.content)
-    for name in _ARRAYS if says_stage else ():
-        for element in getattr(document, name) or ():
-            is_stage = element is not None and (text(element.stage_kind) or "").strip(" ").lower() == "user"
-            if is_stage and usable_id(text(element.object_id)):
-                element.object_name = element.object_name or text(element.object_id)
-                element.object_id, is_changed = None, True
+    for element in _elements_and_sources(document) if may_have_stage else ():
+        ident = text(element.object_id)
+        if usable_id(ident) and _is_user_stage(element):
+            element.object_name = element.object_name or ident
+            element.object_id, element.stage_kind, is_changed = None, "User", True
     return own_form(row, document) if is_changed else None
+
+
+def _elements_and_sources(document: Document) -> Iterator[ObjectDocument | SourceDocument]:
+    """The objects of the arrays, and the sources of written columns."""
+    for name in _ARRAYS:
+        yield from (element for element in getattr(document, name) or () if element is not None)
+    for written in document.modified or ():
+        for column in (written.columns if written is not None else None) or ():
+            if column is not None:
+                yield from (source for source in sources(column) if source is not None)
+
+
+def _is_user_stage(element: ObjectDocument | SourceDocument) -> bool:
+    kind = text(element.stage_kind)
+    if kind is not None:
+        return kind.strip(" ").lower() == "user"
+    is_stage = normal_domain(text(element.object_domain)) == "STAGE"
+    return is_stage and is_name_of_user_stage(text(element.object_name), text(element.object_id))
 
 
 def own_form(row: Row, document: Document) -> str:

@@ -16,11 +16,11 @@ from exporter.input import documented_form, json_reader
 from exporter.input.documented_form import plain_text
 from exporter.input.json_reader import Elements, Members, Number
 from exporter.input.row import Row, lower_name
-from exporter.model.identifiers import id_as_name, unquoted
+from exporter.model.identifiers import is_name_of_user_stage, unquoted
 
 _MAY_TELL: Final = re.compile(r"users?\b|user\$", re.IGNORECASE).search
-_has_name_as_id: Final = re.compile(r'"objectId":\s*"(?!\d+")').search
-"""Whether an object has an id that is no number: the stage of a user has the user's name."""
+_may_have_name_as_id: Final = re.compile(r'"objectId":\s*"(?!\d+")|"objectName":\s*"?\d+"?\s*[,}]').search
+"""Whether an object has an id that is no number, or a name that is one: the stage of a user has the user's name."""
 _PLAIN: Final = r'(?:"(?:[^"]|"")+"|(?![$&@?])(?:(?!\$\$)[^\s".,;:()\[\]{}\'\\/=])+)'
 _literal_or_comment: Final = re.compile(
     r"""('(?:[^'\\]|\\.)*+(?:'|\Z)|"[^"]*+(?:"|\Z))|/\*.*?(?:\*/|\Z)|(?:--|(?<!:)//)[^\n]*+""", re.DOTALL
@@ -56,7 +56,7 @@ def names_in_row(row: Row) -> Iterator[str]:
     if row.invoker_identity is not None:
         yield from _of_invoker(row.invoker_identity)
     content = row.content.decode("utf-8", "replace")
-    if _MAY_TELL(content) or _has_name_as_id(content):
+    if _MAY_TELL(content) or _may_have_name_as_id(content):
         yield from _anywhere(json.decode(row.content))
     for text in (row.additional_properties, row.unknown_columns):
         if text is not None and _MAY_TELL(text):
@@ -139,13 +139,12 @@ def _anywhere(value: Any) -> Iterator[str]:
 
 
 def _is_stage_of_user(json_object: dict[str, Any]) -> bool:
-    """Whether it is a user's stage: its kind says so, or, as the source of a column has none, its id is a name, and its
-    own (:func:`exporter.model.objects.reference_of`).
-    """
+    """Whether it is a user's stage: its kind says so, or, as the source of a column has none, its name and its id."""
     kind, ident, name = (json_object.get(key) for key in ("stageKind", "objectId", "objectName"))
     if kind is not None or _upper(json_object.get("objectDomain")) != "STAGE":
         return _upper(kind) == "USER"
-    return isinstance(ident, str) and id_as_name(ident) is not None and name in {None, ident}
+    own, number = (None if value is None else str(value) for value in (name, ident))
+    return is_name_of_user_stage(own, number)
 
 
 def _of_domain(json_object: dict[str, Any]) -> Iterator[str]:

@@ -110,6 +110,29 @@ def test_things_and_their_keys(thing: dict[str, Any], key: str, name: str | None
 
 
 @pytest.mark.parametrize(
+    ("listed", "source", "key"),
+    [
+        ({**TABLE, "objectDomain": "Stage", "stageKind": "Table"}, {"objectId": 5, "objectName": "D.S.T"},
+         "table-stage/5"),
+        (None, {"objectId": 5, "objectName": "D.S.T"}, "table-stage/5"),
+        (None, {"objectId": 6, "objectName": "D.S.T"}, "stage/6"),
+        (None, {"objectName": "D.S.T"}, "stage/name/D.S.T"),
+        (user_stage("7", objectName="7"), {"objectId": "7", "objectName": "7"}, "user-stage/name/%227%22"),
+        (user_stage("007"), {"objectId": "007", "objectName": "007"}, "user-stage/name/%22007%22"),
+        (user_stage("7"), {"objectId": 7, "objectName": "D.S.STAGE"}, "stage/7"),
+        ({"objectDomain": "Stage", "objectId": 8, "objectName": "D.S.T"}, {"objectId": 8, "objectName": "D.S.T"},
+         "stage/8"),
+    ],
+)  # fmt: skip
+def test_a_stage_that_is_a_source_is_the_one_that_the_row_lists(listed: Any, source: dict[str, Any], key: str) -> None:
+    """A source has no ``stageKind``; a table and its stage have one id and one name (view, ``objectId``)."""
+    column = {"columnName": "A", "directSources": [{"objectDomain": "Stage", **source}]}
+    written = {**TABLE, "columns": [column]}
+    content = facts_of(row(direct_objects_accessed=[listed] if listed else [], objects_modified=[written])).content
+    assert [derivation.source.key for derivation in content.derivations] == [key]
+
+
+@pytest.mark.parametrize(
     "thing", [None, {}, {"objectDomain": "Table"}, {"objectDomain": "Table", "objectId": -1, "objectName": " "},
               {"objectName": "TRUNCATED"}, {"objectId": "1.5"}, {"locations": [None]}, {"objectName": "$SYS_VIEW_7"},
               {"objectDomain": "View", "objectName": '"D"."$sys_view_1"', "objectId": 0}],

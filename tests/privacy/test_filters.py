@@ -539,6 +539,19 @@ def test_a_stage_whose_user_s_name_is_a_number_is_known_by_its_name() -> None:
     assert with_names_as_texts(row(objects_modified=[{**stage, "objectId": "JSMITH"}]), ()) is None
 
 
+def test_such_a_stage_is_known_as_the_source_of_a_column_which_has_no_kind() -> None:
+    stage = {"objectDomain": "Stage", "objectId": "12345", "objectName": "12345"}
+    named = {"objectDomain": "Stage", "objectId": 7, "objectName": "D.S.STAGE"}
+    column = {"columnName": "A", "directSources": [stage, named], "baseSources": [stage]}
+    text = with_names_as_texts(row(objects_modified=[{**SALES, "columns": [column]}]), ())
+    assert text is not None
+    again = read_line(text)
+    assert isinstance(again, Row)
+    (found,) = plain(again)["objects_modified"][0]["columns"]
+    assert [source.get("objectId") for source in found["directSources"]] == [None, "7"]
+    assert [source.get("objectId") for source in found["baseSources"]] == [None]
+
+
 # --- changes that are removed, of objects that stay -------------------------------------------------------------------
 
 
