@@ -21,7 +21,7 @@ from exporter.graph.store import load
 from tests import exports
 from tests.ask.stories import days, days_of_all, exported, exported_once, flat
 from tests.ask.stories import told as told_by
-from tests.ask.test_names import SET_MASK, changed, copied, read
+from tests.ask.test_names import SET_MASK, changed, copied, read, renamed
 from tests.ask.test_names import swapped as swap_of_tables
 from tests.engines.test_updates import UPDATE, triples
 
@@ -285,6 +285,30 @@ def test_what_a_clone_brought_is_followed_up_without_a_time(told: Callable[[str]
     assert cells(told("read"), "root-cause", object_name="D2.S.A", column_name="C") == ALL
     found = cells(told("written-first"), "root-cause", object_name="E.S.B", column_name="C")
     assert found == {*ALL, "D.S.OTHER", "D2.S.A"}
+
+
+SWAPPED_WITH_ITS_SOURCE: Final = [
+    FILL,
+    CLONE,
+    read(X),
+    swapped("D2.S", "D.S"),
+    read(table("D.S.A", 53)),
+    read(table("D2.S.A", 3)),
+]
+NAME_TAKEN: Final = [FILL, CLONE, read(X), renamed(X, "D2.S.OLD"), read(X2), read(table("D2.S.OLD", 53))]
+
+
+@pytest.mark.parametrize("rows", [SWAPPED_WITH_ITS_SOURCE, NAME_TAKEN])
+def test_end_up_calls_what_came_with_a_clone_as_at_that_time(rows: list[Json], tmp_path: Path) -> None:
+    """docs/graph.md, "Names in questions": the name of the object at that time, not its present name. The row of the
+    CLONE and the first one of the table say it; and no note takes it for the name of another table.
+    """
+    answer = ask(told_by({"clone": rows}, tmp_path), find("end-up"), {"object_id": "3", "domain": "Table"})
+    assert [row[0] for row in answer.rows] == ["D2.S.A"]
+    notes = " ".join(answer.notes)
+    assert "D2.S.A (object_id=53) is called" in notes
+    assert "(object_id=3) is called" not in notes
+    assert "(object_id=54) is called" not in notes
 
 
 def test_what_was_cloned_is_followed_down(told: Callable[[str], Path]) -> None:

@@ -153,6 +153,72 @@ def test_a_mask_that_may_have_covered_what_was_read_is_told(where: str, reads: s
     assert found == {f"{place} in {read_by}." for place in told}
 
 
+def through(
+    day: int, shown: str, behind: str, on: tuple[Json, str], *, direct: tuple[Json, str] | None = None, **told: Any
+) -> Json:
+    """A read of these columns of the view, behind which are these of the table, with a mask on a column of an object;
+    ``direct``: what it read besides.
+    """
+    more = [of(direct[0], *direct[1])] if direct else []
+    return {
+        **read(day, VIEW),
+        "direct_objects_accessed": [of(VIEW, *shown), *more],
+        "base_objects_accessed": [of(TABLE, *behind), *more],
+        "policies_referenced": [{**on[0], "columns": [{"columnName": on[1], "policies": [POLICY]}]}],
+        **told,
+    }
+
+
+def shows(day: int, shown: str, behind: str) -> Json:
+    """A query that wrote what it read through the view, so that rows say what is behind its column."""
+    source, base = ({**thing, "columnName": name} for thing, name in ((VIEW, shown), (TABLE, behind)))
+    filled = {"columnName": "X", "directSources": [source], "baseSources": [base]}
+    written = [{**OTHER, "columns": [filled]}]
+    return {**through(day, shown, behind, (OTHER, "X")), "policies_referenced": [], "objects_modified": written}
+
+
+OF_OTHER_NAMES: Final[dict[str, tuple[list[Json], set[str]]]] = {
+    "on the view": ([through(3, "E", "C", (VIEW, "E"))], {"D.S.V.E"}),
+    "on one of several": ([through(3, "EF", "CB", (VIEW, "F"))], {"D.S.V.F"}),
+    "on one that has the name of another": ([through(3, "B", "CB", (VIEW, "B"))], {"D.S.V.B"}),
+    "on a column that was not read": ([through(3, "E", "C", (VIEW, "F"))], set()),
+    "beside the column of the same name": ([through(3, "CF", "CB", (VIEW, "F"))], set()),
+    "on the column that shows it": ([shows(2, "E", "C"), through(3, "EF", "CB", (VIEW, "E"))], {"D.S.V.E"}),
+    "on one that shows another": ([shows(2, "E", "B"), through(3, "EF", "CB", (VIEW, "E"))], set()),
+    "beside the one that shows it": ([shows(2, "E", "C"), through(3, "EF", "CB", (VIEW, "F"))], set()),
+    "of what was read by its own name": (
+        [through(3, "E", "C", (VIEW, "E"), direct=(TABLE, "C"), base_objects_accessed=[of(TABLE, "C")])],
+        set(),
+    ),
+}
+"""A mask on a column that the view calls otherwise than the table, and whether it may have covered the table's C."""
+
+
+@pytest.mark.parametrize("reads", READS)
+@pytest.mark.parametrize("where", OF_OTHER_NAMES)
+def test_a_mask_on_a_column_of_another_name_is_told_if_rows_do_not_say_which_it_is(
+    where: str, reads: str, tmp_path: Path
+) -> None:
+    """docs/questions.md, "Notes": a mask over the table; rows of reads do not say which column of the view it is in."""
+    rows, told = OF_OTHER_NAMES[where]
+    read_by = {"full": "query q3-6", "daily": "reads of ANA at 2026-01-03T06:00:00Z"}[reads]
+    in_clear = asked("unmasked-reads", rows, reads, tmp_path, object_name="D.S.T", column_name="C")
+    of_agents = ask(load(tmp_path / "out"), find("agent-reads"), {"since": "2026-01-03"})
+    assert "CLEAR" in {row["mask"] for row in of_agents.dicts() if row["object_name"] == "D.S.T"}
+    found = {note.rpartition(": ")[2] for note in in_clear.notes if note.startswith(MAY)}
+    assert found == {f"{place} in {read_by}." for place in told}
+    # of all columns that the agent read
+    of_all = [note for note in of_agents.notes if note.startswith(MAY)]
+    assert all(any(place in note for note in of_all) for place in told)
+
+
+@pytest.mark.parametrize("reads", READS)
+def test_a_mask_behind_a_view_that_calls_the_column_otherwise_is_told_of_the_view(reads: str, tmp_path: Path) -> None:
+    rows = [through(2, "E", "C", (VIEW, "E")), through(3, "E", "C", (TABLE, "C"))]
+    notes = asked("unmasked-reads", rows, reads, tmp_path, object_name="D.S.V").notes
+    assert [note.rpartition(": ")[2].partition(" in ")[0] for note in notes if note.startswith(MAY)] == ["D.S.T.C"]
+
+
 @pytest.mark.parametrize("reads", READS)
 def test_a_mask_behind_the_view_is_told_of_the_view(reads: str, tmp_path: Path) -> None:
     """The mask is on the view on the second day, and on the table behind it on the third."""

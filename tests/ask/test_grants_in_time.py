@@ -13,9 +13,11 @@ import pytest
 from tests.ask import stories
 from tests.ask.test_clones import place
 from tests.ask.test_names import asked, at, changed, copied, read, renamed, thing
-from tests.ask.test_revokes import granted, share, table
+from tests.ask.test_revokes import granted, opened, share, table
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyoxigraph import Store
 
 Json = dict[str, Any]
@@ -76,6 +78,26 @@ def test_a_grant_on_what_is_dropped_at_a_time_is_told(story: str, whole: Store) 
         there = asked("exposure", stories.of(story, whole), **given, at=at(minute))
         assert "SELECT" in {row[2] for row in there.rows}
         assert "restored later" not in "\n".join(there.notes)
+
+
+def test_a_grantee_has_its_name_at_that_time_as_what_was_granted_has(tmp_path: Path) -> None:
+    """docs/questions.md: the answer is as of ``at``, or of the end of the record; names are those of that time."""
+    role = {"objectDomain": "Role", "objectId": 91, "objectName": "READER"}
+    rows = [
+        granted(share(), table(1, "D.S.T")),
+        granted(role, table(1, "D.S.T")),
+        opened("accountsToAdd", share(), "ORG.B"),
+    ]
+    rows += [changed(one, objectName={"value": name}) for one, name in ((share(), "OUT2"), (role, "READER2"))]
+    graph = stories.told({"renamed": rows}, tmp_path)
+    for time, shared, granted_role in (
+        (None, "OUT2", "READER2"),
+        (at(4.5), "OUT2", "READER"),
+        (at(3.5), "OUT", "READER"),
+    ):
+        answer = asked("exposure", graph, **({"at": time} if time else {}))
+        to = {("D.S.T", shared), ("D.S.T", granted_role), ("D.S.T", "ORG.B"), (shared, "ORG.B")}
+        assert {(row[0], row[3]) for row in answer.rows} == to
 
 
 @pytest.mark.parametrize("story", ENDED)

@@ -1,6 +1,7 @@
 """Notes on unmasked reads whose query enforced a mask elsewhere that may have covered what was read, too: on the
 same object under another key, on the object as a whole, on a column behind the view, on a column of a view over the
-table, or on a view between the two, which rows name nowhere else.
+table, or on a view between the two, which rows name nowhere else. A view may call a column otherwise than its table:
+where no row says which of its columns shows the one that was read, the mask may be on any that the query read.
 
 A graph with ``--reads daily`` has a node for each object that a user read on a day: what was enforced on another object
 is with the reads of that one, by the same user and role on the same day. Reads can only be of one query if the times of
@@ -10,7 +11,7 @@ the first and the last of both overlap; where a user read each once a day, they 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from functools import cache, partial
 from typing import Final, NamedTuple
@@ -21,7 +22,6 @@ from exporter.ask.answers import first_of
 from exporter.ask.lookups import Lookups
 from exporter.ask.notes.asked import MOST, Asked
 from exporter.ask.triples import Solution, iris, literals
-from exporter.model.identifiers import match_name
 
 _SHOWN: Final = 5
 _TIME: Final = NamedNode("http://www.w3.org/2001/XMLSchema#dateTime")
@@ -78,7 +78,7 @@ SELECT DISTINCT ?thing ?reads ?type ?first ?last WHERE {
 }
 """
 _MASKED_BY_DAY: Final = """\
-SELECT DISTINCT ?enforcement ?owner ?column ?reads ?place ?first ?last WHERE {
+SELECT DISTINCT ?enforcement ?owner ?column ?read ?reads ?place ?first ?last WHERE {
   ?enforcement ah:policyKind "MASKING_POLICY" ; ah:protectedObject ?owner .
   OPTIONAL { ?enforcement ah:protectedColumn ?column . ?column ah:columnName ?masked_name }
   ?read ah:enforced ?enforcement ; prov:startedAtTime ?first .
@@ -89,6 +89,17 @@ SELECT DISTINCT ?enforcement ?owner ?column ?reads ?place ?first ?last WHERE {
   ?owner rdfs:label ?label .
   OPTIONAL { ?enforcement ah:objectName ?then }
   BIND(CONCAT(COALESCE(?then, ?label), COALESCE(CONCAT(".", ?masked_name), "")) AS ?place)
+}
+"""
+_DAYS_OF_COLUMN: Final = """\
+SELECT DISTINCT ?read ?reads ?first ?last WHERE {
+  VALUES ?column { @column@ }
+  ?access ah:readColumn ?column .
+  ?read ah:accessPattern ?access ; prov:startedAtTime ?first .
+  OPTIONAL { ?read ah:lastStartedAtTime ?any_last }
+  BIND(COALESCE(?any_last, ?first) AS ?last)
+  ?whole dcterms:hasPart? ?read ; a ah:DailyRead .
+  BIND(STRBEFORE(STR(?whole), "/of/") AS ?reads)
 }
 """
 _COLUMNS_READ: Final = "?access ah:readColumn/ah:matchName ?read_name . FILTER(?read_name IN (@names@))"
@@ -128,7 +139,7 @@ def reads_perhaps_masked(asked: Asked) -> Iterator[str]:
         for mask in enforced.get((masked, read.key), ())
         if read.may_be_of(mask)
     }
-    masked_reads |= _over_or_behind(asked.graph, reads)
+    masked_reads |= _over_or_behind(asked.graph, reads) | _under_other_names(asked.graph, reads)
     if masked_reads:
         texts = [f"{place} in {text}" for text, place in sorted(masked_reads)]
         yield (
@@ -155,10 +166,11 @@ def _related_columns(graph: Lookups, columns: Iterable[str]) -> dict[str, set[st
 
 def _same_and_views(graph: Lookups, thing: str) -> set[str]:
     """An object, what may be the same, what is behind it if it is a view, and the views over it."""
-    behind = {
-        source for shows in graph.subjects("ah:view", thing) for source in graph.objects(shows, "ah:sourceObject")
-    }
-    return {thing, *graph.same_names(thing), *behind, *_views_over(graph, thing)}
+    return {thing, *graph.same_names(thing), *_behind(graph, thing), *_views_over(graph, thing)}
+
+
+def _behind(graph: Lookups, thing: str) -> set[str]:
+    return {source for shows in graph.subjects("ah:view", thing) for source in graph.objects(shows, "ah:sourceObject")}
 
 
 def _views_over(graph: Lookups, thing: str) -> set[str]:
@@ -173,24 +185,119 @@ def _over_or_behind(graph: Lookups, reads: Collection[_Reads]) -> set[tuple[str,
     masked_reads = {
         (read.text, place)
         for read, thing in owners.items()
-        for place, is_given in _masks_of_same_read(graph, read.key, thing)
+        for place, is_given in masks_beside(graph, read.key, thing)
         if not is_given
     }
-    for mask, thing, is_given in _masks_of_same_day(graph, set(owners.values())):
+    for mask, thing, is_given in masks_beside_by_day(graph, set(owners.values())):
         for read in () if is_given else reads:
             if owners[read] == thing and read.key == mask.key and read.may_be_of(mask):
                 masked_reads.add((read.text, mask.text))
     return masked_reads
 
 
+class _Enforced(NamedTuple):
+    """A mask on a column: its place as text, the column and its object, and the node of what enforced it: of a query,
+    of reads of a day, or of a part of them.
+    """
+
+    text: str
+    column: str
+    owner: str
+    node: str
+
+
+def _under_other_names(graph: Lookups, reads: Collection[_Reads]) -> set[tuple[str, str]]:
+    """The reads, each with a masked column, as text, of a view over what was read or of what is behind it, if no row
+    and no name says which column of the one is which of the other.
+    """
+    masks_by_day = defaultdict[str, list[tuple[_Reads, _Enforced]]](list)
+    for row in graph.select(_MASKED_BY_DAY) if reads and any(graph.of_class("ah:DailyRead")) else ():
+        if row["column"]:
+            times = _Reads.of(row["place"], row["column"], row)
+            masks_by_day[times.key].append((times, _Enforced(row["place"], row["column"], row["owner"], row["read"])))
+    of_query = cache(lambda key: list(_masks_by_query(graph, key)))
+    over, behind = cache(partial(_views_over, graph)), cache(partial(_behind, graph))
+    may_show, days = cache(partial(_may_show, graph)), cache(partial(_days_of, graph))
+    masked_reads = set[tuple[str, str]]()
+    for read in reads:
+        thing = graph.text(read.column, "ah:columnOf") or ""
+        of_day = [mask for times, mask in masks_by_day[read.key] if times.may_be_of(read)]
+        for mask in (*of_query(read.key), *of_day):
+            is_over = mask.owner in over(thing)
+            if (is_over or mask.owner in behind(thing)) and may_show(read.column, thing, mask):
+                nodes = [node for node, times in days(read.column) if times.key == read.key and times.may_be_of(read)]
+                if not (is_over and all(_reads_by_name(graph, node, read.column) for node in nodes or [mask.node])):
+                    masked_reads.add((read.text, mask.text))
+    return masked_reads
+
+
+def _days_of(graph: Lookups, column: str) -> list[tuple[str, _Reads]]:
+    """The nodes of reads by day of a column, and what they stand for."""
+    return [(row["read"], _Reads.of("", column, row)) for row in graph.select(_DAYS_OF_COLUMN, column=iris([column]))]
+
+
+def _reads_by_name(graph: Lookups, node: str, column: str) -> bool:
+    """Whether a query, or all of a node for several, read a column of an object by the name of that object."""
+    return any(
+        column in graph.objects(access, "ah:readColumn") and "DIRECT" in graph.objects(access, "ah:accessType")
+        for access in graph.accesses_of(node)
+    )
+
+
+def _masks_by_query(graph: Lookups, key: str) -> Iterator[_Enforced]:
+    """The columns that a query masked, or that calls which are added up did."""
+    for node in (key, *graph.objects(key, "dcterms:hasPart")):
+        for enforcement in graph.objects(node, "ah:enforced"):
+            if graph.is_mask(enforcement):
+                for column in graph.objects(enforcement, "ah:protectedColumn"):
+                    owner = graph.text(enforcement, "ah:protectedObject") or ""
+                    yield _Enforced(place_of(graph, enforcement), column, owner, node)
+
+
+def _may_show(graph: Lookups, column: str, thing: str, mask: _Enforced) -> bool:
+    """Whether a mask on a column of a view over an object, or of what is behind it, may have covered a column of the
+    object that the same query read: it read the masked one, and none of which a row or the name says that it is the
+    same data as this one; and no row says of what else the masked one is.
+    """
+    all_accesses = (access for node in _read_together(graph, mask.node) for access in graph.accesses_of(node))
+    accesses = [one for one in all_accesses if mask.owner in graph.objects(one, "ah:accessedObject")]
+    columns_read = [{*graph.objects(access, "ah:readColumn")} for access in accesses]
+    beside = set[str]().union(*columns_read)
+    if mask.column not in beside and all(columns_read):
+        return False
+    name = graph.text(column, "ah:matchName")
+    is_known = any(graph.text(other, "ah:matchName") == name for other in beside)
+    return not (is_known or beside & _same_data(graph, column, mask.owner) or _same_data(graph, mask.column, thing))
+
+
+def _read_together(graph: Lookups, node: str) -> Iterator[str]:
+    """A query, or a part of the reads of a day with those that the same queries seem to have read: at the same times.
+    Masked columns are in a part of their own.
+    """
+    yield node
+    times = {*graph.starts_of(node)}
+    for whole in graph.subjects("dcterms:hasPart", node):
+        yield from (part for part in graph.objects(whole, "dcterms:hasPart") if {*graph.starts_of(part)} == times)
+
+
+def _same_data(graph: Lookups, column: str, thing: str) -> set[str]:
+    """The columns of an object that a column certainly shows, if it is of a view, or that certainly show it."""
+    ends = (
+        end
+        for from_term, to_term in (("ah:viewColumn", "ah:sourceColumn"), ("ah:sourceColumn", "ah:viewColumn"))
+        for shown in graph.subjects(from_term, column)
+        if graph.text(shown, "ah:evidence") == "CERTAIN"
+        for end in graph.objects(shown, to_term)
+    )
+    return {end for end in ends if graph.text(end, "ah:columnOf") == thing}
+
+
 def masks_of_same_reads(graph: Lookups, thing: str, columns: Collection[str]) -> set[str]:
     """The columns, as text, on which a mask was enforced that may have covered what was read of an object. ``columns``:
     the names of those that were read, as they are compared; empty: any.
     """
-    places = {
-        place for read in _reads_of(graph, thing, columns) for place, _ in _masks_of_same_read(graph, read, thing)
-    }
-    return places | {mask.text for mask, _, _ in _masks_of_same_day(graph, [thing], columns)}
+    places = {place for read in _reads_of(graph, thing, columns) for place, _ in masks_beside(graph, read, thing)}
+    return places | {mask.text for mask, _, _ in masks_beside_by_day(graph, [thing], columns)}
 
 
 def _reads_of(graph: Lookups, thing: str, columns: Collection[str]) -> set[str]:
@@ -203,7 +310,7 @@ def _reads_of(graph: Lookups, thing: str, columns: Collection[str]) -> set[str]:
     return reads
 
 
-def _masks_of_same_read(graph: Lookups, read: str, thing: str) -> Iterator[tuple[str, bool]]:
+def masks_beside(graph: Lookups, read: str, thing: str) -> Iterator[tuple[str, bool]]:
     """The other columns that a query masked which read a thing, if they may be of the same thing, or lie behind it or
     over it, and objects of which the row names no column; and whether the query read the object of that column by its
     own name, too.
@@ -215,10 +322,10 @@ def _masks_of_same_read(graph: Lookups, read: str, thing: str) -> Iterator[tuple
             is_shared = _may_be_shared(graph, enforcement, column, thing)
             is_given = bool(of_owner) and not is_shared and column is not None
             if is_shared or _is_same(graph, thing, owner) or _may_cover(_types(graph, read, thing), of_owner):
-                yield _place(graph, enforcement), is_given
+                yield place_of(graph, enforcement), is_given
 
 
-def _place(graph: Lookups, enforcement: str) -> str:
+def place_of(graph: Lookups, enforcement: str) -> str:
     """What a query masked, as text: with the name that its row gives, since a SWAP may have given it another one."""
     columns = graph.objects(enforcement, "ah:protectedColumn")
     name = graph.text(enforcement, "ah:objectName") or graph.label(graph.text(enforcement, "ah:protectedObject") or "")
@@ -248,7 +355,7 @@ def _that_read(columns: Collection[str]) -> str:
     return _COLUMNS_READ.replace("@names@", ", ".join(literals([name]) for name in columns)) if columns else ""
 
 
-def _masks_of_same_day(
+def masks_beside_by_day(
     graph: Lookups, things: Collection[str], columns: Collection[str] = ()
 ) -> Iterator[tuple[_Reads, str, bool]]:
     """The same of reads by day: masks, each with the object of which it may have covered what was read, and whether the
@@ -332,121 +439,3 @@ def _enforced(graph: Lookups, masked: Collection[str]) -> dict[tuple[str, str], 
     for row in graph.select(_ENFORCED, masked=iris(masked)) if masked else ():
         masks[row["masked"], row["reads"]].append(_Reads.of(row["place"], row["masked"], row))
     return masks
-
-
-# --- copies ----------------------------------------------------------------------------------------------------------
-
-_READ_COPIES: Final = """\
-SELECT DISTINCT ?read ?thing ?column ?place WHERE {
-  VALUES (?thing ?match) { @copies@ }
-  ?column ah:columnOf ?thing ; ah:matchName ?match ; ah:columnName ?name .
-  ?access ah:readColumn ?column .
-  ?read prov:qualifiedUsage|ah:accessPattern ?access FILTER EXISTS { ?read ah:enforced ?any }
-  ?thing rdfs:label ?label .
-  OPTIONAL { ?access ah:objectName ?then }
-  BIND(CONCAT(COALESCE(?then, ?label), ".", ?name) AS ?place)
-}
-"""
-"""The reads of copies that enforced a policy."""
-_WRITTEN: Final = """\
-SELECT DISTINCT ?query WHERE {
-  {
-    SELECT DISTINCT ?query ?enforcement WHERE {
-      ?enforcement ah:policyKind "MASKING_POLICY" .
-      ?query ah:enforced ?enforcement ; ah:madeVersion ?made .
-    }
-  }
-  ?enforcement ah:protectedObject ?owner .
-  FILTER(EXISTS { ?enforcement ah:setByProvider true } || NOT EXISTS {
-    ?query prov:qualifiedUsage|ah:accessPattern ?access FILTER(EXISTS { ?access ah:accessedObject ?owner })
-  })
-}
-"""
-"""The queries that wrote, and enforced a mask on an object that they read by no name of its own; or a provider's."""
-
-
-def copies_perhaps_masked(asked: Asked) -> Iterator[str]:
-    """For ``unmasked-copies``, which looks at masks on the copy and on its source alone: notes on queries that read a
-    copy, or made one, and enforced a mask that may have been on the same data.
-    """
-    graph, masked_copies = asked.graph, _masks_of_copies(asked)
-    if masked_copies:
-        texts = [f"{place} for {copy}" for place, copy in sorted(masked_copies)]
-        yield (
-            "Queries that read some of these copies (with reads by day perhaps others of the same user and role) "
-            "enforced a masking policy on the same name in another form, behind the copy, or on a view over it, and "
-            f"rows do not say whether it covered what was read: {first_of(texts, _SHOWN)}."
-        )
-    made = {
-        f"{place} in query {graph.text(row['query'], 'ah:queryId') or row['query']}"
-        for row in graph.at_most(graph.select(_WRITTEN), MOST)
-        for place in _masks_of_sources(graph, row["query"])
-    }
-    if made:
-        yield (
-            "Queries that wrote enforced a masking policy on columns that rows give as the source of none, such as "
-            "those of a view between a view and its table, or a provider's. What they copied may be masked there, and "
-            f"its copies are not in the answer: {first_of(sorted(made), _SHOWN)}."
-        )
-
-
-def _masks_of_copies(asked: Asked) -> set[tuple[str, str]]:
-    """The columns, as text, on which queries that read a copy enforced a mask, each with the copy."""
-    graph = asked.graph
-    copies = {
-        (holder.iri, match_name(row["target_column_name"] or ""))
-        for row in graph.at_most(asked.answer.dicts(), MOST)
-        for name in [row["target_object_name"] or ""]
-        for holder in (*graph.holders(name), *graph.of_id(name))
-    }
-    values = " ".join(f"({NamedNode(thing)} {Literal(name)})" for thing, name in sorted(copies))
-    masks = cache(partial(_masks_enforced, graph))
-    reads = graph.select(_READ_COPIES, copies=values) if copies else iter(())
-    in_clear = (row for row in reads if _is_masked_elsewhere(row, masks(row["read"])))
-    columns = defaultdict[tuple[str, str], set[str]](set)
-    for row in graph.at_most(in_clear, MOST):
-        columns[row["read"], row["thing"]].add(row["place"])
-    masked_copies = {
-        (place, column)
-        for (read, thing), of_copy in columns.items()
-        for place, _ in _masks_of_same_read(graph, read, thing)
-        for column in of_copy
-    }
-    things, names = ({copy[number] for copy in copies} for number in (0, 1))
-    by_day = _masks_of_same_day(graph, things, names) if copies else ()
-    return masked_copies | {
-        (mask.text, f"reads of {graph.name_at(thing, mask.first.isoformat())}") for mask, thing, _ in by_day
-    }
-
-
-def _is_masked_elsewhere(row: Solution, masks: Mapping[str, str]) -> bool:
-    """Whether a query masked something of other objects than the copy that it read, and not the column that it read."""
-    return row["column"] not in masks and any(owner != row["thing"] for owner in masks.values())
-
-
-def _masks_enforced(graph: Lookups, query: str) -> dict[str, str]:
-    """What a query masked: the columns, each with its object; in place of a column that no row names, that object."""
-    return {
-        column: owner
-        for enforcement in graph.objects(query, "ah:enforced")
-        if graph.is_mask(enforcement)
-        for owner in graph.objects(enforcement, "ah:protectedObject")
-        for column in (*graph.objects(enforcement, "ah:protectedColumn"), owner)
-    }
-
-
-def _masks_of_sources(graph: Lookups, query: str) -> set[str]:
-    """The columns, as text, that a query masked which may be the same data as the sources of what it wrote, and are
-    not among these.
-    """
-    versions = graph.objects(query, "ah:madeVersion")
-    parts = (part for version in versions for part in graph.subjects("dcterms:isPartOf", version))
-    derivations = {derivation for part in graph.at_most(parts, MOST) for derivation in graph.derivations_of(part)}
-    own = {column for derivation in derivations for column in graph.objects(derivation, "ah:sourceColumn")}
-    enforced = graph.objects(query, "ah:enforced")
-    on_sources = {_place(graph, mask) for mask in enforced if own & {*graph.objects(mask, "ah:protectedColumn")}}
-    sources = {source for derivation in derivations for source in graph.objects(derivation, "ah:sourceObject")}
-    on_same_data = {
-        place for source in sources for place, is_given in _masks_of_same_read(graph, query, source) if not is_given
-    }
-    return on_same_data - on_sources
