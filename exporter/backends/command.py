@@ -330,8 +330,8 @@ class _Push:
             )
         if self._delivery.reduced:
             self._warn(
-                f"{self._delivery.reduced:,} events were sent without some parts, or not taken in full: see "
-                "reduced.ndjson in DIR/push"
+                f"{self._delivery.reduced:,} events were sent without some parts, or not taken in full as far as is "
+                "known: see reduced.ndjson in DIR/push"
             )
         return interrupted
 

@@ -99,10 +99,12 @@ class Fit:
                 lost_facets |= dict.fromkeys(removed)
             lost += (f"the facet {name}" for name in lost_facets)
         records: tuple[tuple[str, str], ...] = ()
-        if rules.keeps_versions and event.get("eventType") in LAST_EVENTS:
+        if "run" in event and event.get("eventType") in LAST_EVENTS:
             run = event["run"]["runId"]
-            records = ((ENDED, UUID(run).hex), (PLACED, run_and_job(run, event["job"])))
-            if item.is_again:
+            records = ((ENDED, UUID(run).hex),)
+            if rules.keeps_versions:
+                records += ((PLACED, run_and_job(run, event["job"])),)
+            if rules.keeps_versions and item.is_again:
                 parts += _dataset_events(adapted, datetime.now(UTC).isoformat(timespec="microseconds"))
         return Fitted(tuple(parts), tuple(lost), records=records)
 

@@ -15,6 +15,7 @@ import os
 import re
 import time
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from http.client import HTTPResponse
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, unquote, urlsplit
@@ -24,7 +25,8 @@ from openlineage.client.transport.http import HttpCompression
 from requests.utils import DEFAULT_CA_BUNDLE_PATH, get_environ_proxies, select_proxy
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
-from urllib3.exceptions import HTTPError, InsecureRequestWarning, LocationParseError, SSLError
+from urllib3.exceptions import DecodeError, HTTPError, InsecureRequestWarning, LocationParseError, SSLError
+from urllib3.exceptions import TimeoutError as TimeoutException
 
 from exporter.backends.secrecy import TAKEN, AnswerKind, BackendAnswer, Secrets, of_status
 from exporter.errors import UsageError
@@ -108,8 +110,10 @@ MARQUEZ_PATH: Final = "/api/v1/lineage"
 """Where the address for a Marquez ends; that of others may, too."""
 _ASKING: Final = 5.0
 """Seconds to find out what the backend is."""
-_LONGEST_ANSWER: Final = 1 << 16
-"""Bytes of an answer to an event that are read."""
+_LONGEST_ANSWER: Final = 4 << 20
+"""Bytes of an answer to an event that are read: what it says of the event may stand behind a long list."""
+_LONGEST_ERROR: Final = 1 << 16
+"""Bytes of an answer of which only the beginning is shown."""
 _LONGEST_DOCUMENT: Final = 64 << 20
 """Bytes of a document of the backend's API; a longer one is not read."""
 _NAME: Final = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
@@ -151,17 +155,27 @@ class HttpSender:
         response = self._response("POST", self._url, limit, body)
         if isinstance(response, BackendAnswer):
             return response
-        text, _ = _text(response, limit)  # the status counts, even if the rest of the response never arrives
-        status, is_page = response.status, text.lstrip()[:9].lower().startswith(("<!doctype", "<html"))
-        if 200 <= status < 300 and is_page:
-            return BackendAnswer(AnswerKind.MISPLACED, f"{status} and a web page: give the address of the API")
+        status = response.status
         if 200 <= status < 300:
-            related, outcome = _in_body(text)
-            if related < 400:
-                shown_text = f"{status} {self.secrets.shown(text)}"
-                return BackendAnswer(outcome, shown_text) if outcome else TAKEN
-            status = related
-        return self._of_status(response, status, text)
+            return self._of_success(response, limit)
+        return self._of_status(response, status, _beginning(response, limit))
+
+    def _of_success(self, response: BaseHTTPResponse, limit: urllib3.Timeout) -> BackendAnswer:
+        """What an answer with a status of success says: it can be a refusal."""
+        status = response.status
+        content, end = _content(response, limit, _LONGEST_ANSWER)
+        if end is _End.BROKEN:
+            return BackendAnswer(AnswerKind.SILENT, f"{status}, and the connection broke off within the answer")
+        text = _decoded(content)
+        if text.lstrip()[:9].lower().startswith(("<!doctype", "<html")):
+            return BackendAnswer(AnswerKind.MISPLACED, f"{status} and a web page: give the address of the API")
+        related, outcome = _in_body(text)
+        if related >= 400:
+            return self._of_status(response, related, text[:_LONGEST_ERROR])
+        if outcome:
+            return BackendAnswer(outcome, f"{status} {self.secrets.shown(text[:_LONGEST_ERROR])}")
+        unseen = "" if end is _End.WHOLE else f"{status}, and what the answer says was not seen: {end.value}"
+        return BackendAnswer(AnswerKind.TAKEN, unseen)
 
     def _of_status(self, response: BaseHTTPResponse, status: int, text: str) -> BackendAnswer:
         headers = response.headers
@@ -192,8 +206,11 @@ class HttpSender:
             return BackendAnswer(AnswerKind.SILENT, self._message_of(error))
 
     def _message_of(self, error: Exception) -> str:
-        """The message of a connection error, without the objects that urllib3 names in it."""
-        text = self.secrets.shown(str(error).rpartition(": ")[2])
+        """The message of a connection error, without the objects that urllib3 names in it, and the errors around it."""
+        cause: BaseException = error
+        while cause.args and isinstance(cause.args[-1], BaseException):
+            cause = cause.args[-1]
+        text = self.secrets.shown(str(cause).rpartition(": ")[2])
         return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
     def _limit(self, size: int) -> urllib3.Timeout:
@@ -227,7 +244,7 @@ class HttpSender:
         if isinstance(response, BackendAnswer):
             return response, {}
         if response.status != 200:
-            return self._of_status(response, response.status, _text(response, limit)[0]), {}
+            return self._of_status(response, response.status, _beginning(response, limit)), {}
         return _document(*_content(response, limit, _LONGEST_DOCUMENT))
 
     def is_marquez(self) -> bool | None:
@@ -321,6 +338,8 @@ def _in_body(text: str) -> tuple[int, AnswerKind | None]:
     if '"relatedHTTPCode"' in text or '"status"' in text:
         with contextlib.suppress(ValueError, RecursionError):
             body = json.loads(text)
+            if isinstance(body, list) and len(body) == 1:
+                body = body[0]
             if isinstance(body, dict):
                 code = body.get("relatedHTTPCode")
                 outcome = _OUTCOMES.get(str(body.get("status")).lower())
@@ -335,11 +354,21 @@ _OUTCOMES: Final = {
 }
 
 
-def _document(content: bytes, is_whole: bool) -> tuple[BackendAnswer, Any]:  # noqa: FBT001 - as of _content
+class _End(Enum):
+    """How the reading of a body ended, in words. WHOLE: it was read to its end. BROKEN: the connection broke before."""
+
+    WHOLE = "it is whole"
+    BROKEN = "the connection broke off"
+    LONG = "it is longer than is read"
+    LATE = "it does not come to its end in time"
+    UNREADABLE = "it is not packed as its headers say"
+
+
+def _document(content: bytes, end: _End) -> tuple[BackendAnswer, Any]:
     """The answer that the body of a response is, and its JSON, an object or a list; else an empty object."""
-    if not is_whole and len(content) >= _LONGEST_DOCUMENT:
+    if end is _End.LONG:
         return BackendAnswer(AnswerKind.ERROR, f"200 and more than {_LONGEST_DOCUMENT >> 20} MiB"), {}
-    if not is_whole:
+    if end in (_End.BROKEN, _End.LATE):
         return BackendAnswer(AnswerKind.SILENT, "the answer does not come to its end"), {}
     try:
         document = json.loads(content)
@@ -350,26 +379,39 @@ def _document(content: bytes, is_whole: bool) -> tuple[BackendAnswer, Any]:  # n
     return BackendAnswer(AnswerKind.ERROR, "no JSON object or list"), {}
 
 
-def _text(response: BaseHTTPResponse, limit: urllib3.Timeout) -> tuple[str, bool]:
-    """The beginning of the body, and whether it is complete."""
-    content, is_whole = _content(response, limit, _LONGEST_ANSWER)
-    return content.decode("utf-8", "replace"), is_whole
+def _beginning(response: BaseHTTPResponse, limit: urllib3.Timeout) -> str:
+    """The beginning of the body, for a status that counts even if the rest never arrives."""
+    return _decoded(_content(response, limit, _LONGEST_ERROR)[0])
 
 
-def _content(response: BaseHTTPResponse, limit: urllib3.Timeout, most: int) -> tuple[bytes, bool]:
-    """The first ``most`` bytes of the body, and whether these are all. Reading stops when its time is over, however
-    slow the body comes. The connection is used again if all was read, else closed.
+def _decoded(content: bytes) -> str:
+    """The text, in UTF-8, UTF-16 or UTF-32, as its first bytes show, with or without a byte order mark."""
+    return content.decode(json.detect_encoding(content), "replace")
+
+
+def _content(response: BaseHTTPResponse, limit: urllib3.Timeout, most: int) -> tuple[bytes, _End]:
+    """The first ``most`` bytes of the body, and how their reading ended. It stops when its time is over, however slow
+    the body comes. The connection is used again if all was read, else closed.
     """
     until = time.monotonic() + float(limit.read_timeout or READ)
     chunks: list[bytes] = []
-    size = 0
-    with contextlib.suppress(HTTPError, OSError):
-        while size < most and time.monotonic() < until + size / BYTES_A_SECOND:
+    size, end = 0, _End.LONG
+    try:
+        while size < most:
+            if time.monotonic() >= until + size / BYTES_A_SECOND:
+                end = _End.LATE
+                break
             chunk = response.read1(most - size)
             if not chunk:
                 response.release_conn()
-                return b"".join(chunks), True
+                return b"".join(chunks), _End.WHOLE
             chunks.append(chunk)
             size += len(chunk)
+    except DecodeError:
+        end = _End.UNREADABLE
+    except (TimeoutError, TimeoutException):
+        end = _End.LATE
+    except (HTTPError, OSError):
+        end = _End.BROKEN
     response.close()
-    return b"".join(chunks), False
+    return b"".join(chunks), end

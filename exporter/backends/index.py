@@ -62,7 +62,8 @@ _RUN: Final = """INSERT INTO runs (run, job, place, shape, parent, root, query, 
 _EVENT: Final = "INSERT INTO events VALUES (:file, :at, :size, :mark, :is_run, :run, :time, :is_end)"
 _DONE: Final = """
 INSERT OR IGNORE INTO done SELECT run FROM events WHERE is_end AND is_run
-    AND EXISTS (SELECT 1 FROM ledger WHERE sign = '+' AND mark = events.mark)"""
+    AND (EXISTS (SELECT 1 FROM ledger WHERE sign = '+' AND mark = events.mark)
+        OR EXISTS (SELECT 1 FROM ledger WHERE sign = '=' AND mark = replace(events.run, '-', '')))"""
 _ITEMS: Final = """
 SELECT c.file, c.at, c.size, c.mark, c.is_run, j.runs, j.first, j.last,
     c.is_end AND EXISTS (SELECT 1 FROM ledger WHERE sign = '=' AND mark = replace(c.run, '-', ''))
@@ -291,7 +292,8 @@ class Index(AbstractContextManager["Index"]):
 
     def mark_delivered(self, delivered: Delivered, signs: Sequence[str] = (TAKEN, ENDED, PLACED)) -> None:
         """Marks what the ledger says of events, of ends of runs and of their jobs. A START whose end was delivered
-        counts as delivered: sent after its end, it would make the run a running one again.
+        counts as delivered, also if that end said something else: sent after it, it would make the run a running one
+        again.
         """
         for sign in signs:
             marks = ((sign, mark) for mark in delivered.marks(sign))

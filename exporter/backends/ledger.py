@@ -1,10 +1,10 @@
 """The ledger: which events a backend got, in a file that is only appended to, so that a stopped push can continue.
 
-A line is a sign and an event's fingerprint: ``>`` it is being sent, ``+`` it was taken, ``-`` it was not taken. For
-backends that keep what each event of a run said, ``=`` and the id of a run whose end was taken, and ``@`` with that run
-and its job (:func:`run_and_job`). However the process ends, at most the last line is incomplete, and its event is sent
-again. The file is flushed to disk once a second and at the end; what a failing machine loses of the last second is also
-sent again.
+A line is a sign and an event's fingerprint: ``>`` it is being sent, ``+`` it was taken, ``-`` it was not taken. ``=``
+has the id of a run whose end was taken, whatever it said; for backends that keep what each event of a run said, ``@``
+has that run and its job (:func:`run_and_job`). However the process ends, at most the last line is incomplete, and its
+event is sent again. The file is flushed to disk once a second and at the end; what a failing machine loses of the last
+second is also sent again.
 
 The fingerprint depends on an event's content alone, so delivered events are recognized in later exports too: an export
 that replaces a folder passes the ledger on to the new one (:mod:`exporter.publish.places`).
@@ -12,7 +12,6 @@ that replaces a folder passes the ledger on to the new one (:mod:`exporter.publi
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import hashlib
 import io
@@ -121,18 +120,17 @@ class Ledger(Delivered, AbstractContextManager["Ledger"]):
 
     def write(self, sign: str, mark: str) -> None:
         """Appends a line. On a full disk only a part of it may be written: the next one then begins on a new line.
-        Thread-safe.
+        What the system says of the rest is raised. Thread-safe.
         """
         with self._lock:
             line = f"{sign} {mark}\n".encode("ascii")
             pending = b"\n" + line if self._is_torn else line
             try:
-                written = os.write(self._file, pending)
+                while pending:
+                    pending = pending[os.write(self._file, pending) :]
+                    self._is_torn = bool(pending)
             except OSError as error:
                 raise OSError(error.errno, error.strerror, str(self.folder)) from None
-            self._is_torn = written < len(pending)
-            if self._is_torn:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.folder))
             is_due = time.monotonic() - self._synced > _SYNC
             self._synced = time.monotonic() if is_due else self._synced
         if is_due:

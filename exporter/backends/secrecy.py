@@ -22,6 +22,8 @@ from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, unquote, urlsplit, urlunsplit
 
+from exporter.system.terminal import visible
+
 PART: Final = 6
 """So many characters in a row are a part of a secret. Fewer are no help to anybody who guesses at a token, and servers
 show the last four to say which one they mean; but chance brings them into many texts, above all where they are letters.
@@ -92,14 +94,15 @@ class Secrets:
         self._values |= {text.strip(), secret}
 
     def shown(self, text: str) -> str:
-        """A foreign text on one line of limited length, without control characters; :data:`WITHHELD` in its place if
-        it, or what comes right after it, has a part of a secret.
+        """A foreign text on one line of limited length, with control characters in escaped form; :data:`WITHHELD` in
+        its place if it, or what comes right after it, has a part of a secret.
         """
         plain = re.sub(r"[\x00-\x1f\x7f-\x9f\s]+", " ", text).strip()
         seen = plain[: LONGEST_TEXT + _BEYOND]
         if any(self._has_part(form) for reading in _readings(seen) for form in _forms(reading)):
             return WITHHELD
-        return _USER_INFO.sub(f"//{HIDDEN}@", plain if len(plain) <= LONGEST_TEXT else f"{plain[:LONGEST_TEXT]} …")
+        line = visible(re.sub(r" {2,}", " ", text.strip()))
+        return _USER_INFO.sub(f"//{HIDDEN}@", line if len(line) <= LONGEST_TEXT else f"{line[:LONGEST_TEXT]} …")
 
     def masked(self, text: str) -> str:
         """A text of ours, made of the settings, with ``***`` in the place of whole secrets."""
@@ -260,7 +263,7 @@ def of_status(
     """The answer for an HTTP status; ``text``: the response's body, of any length; ``retry_after``, ``location``: its
     headers.
     """
-    wait = seconds(secrets.shown(retry_after or ""))
+    wait = seconds(secrets.shown(retry_after or "")) or None  # none at all asks for no other than the usual waits
     shown = secrets.shown(text)
     if 300 <= status < 400:
         shown = f"a redirect to {secrets.shown(_place(location))}, not followed: give the address that takes events"

@@ -43,7 +43,7 @@ _OF_TYPE: Final = {
     "Mapping": _TABLE,
 }
 """The type of a field -> the kind of its values in a file, as messages name it."""
-_FLAGS: Final = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+_FLAGS: Final = {"true": True, "false": False}
 
 
 def _kinds(settings: type[DataclassInstance], apart: Iterable[str] = ()) -> dict[str, str]:
@@ -74,6 +74,14 @@ TABLES: Final = {
     "privacy": dict.fromkeys(PRIVACY, _TEXTS),
 }
 """The tables of the file, with their settings."""
+_PREFIX: Final = "EXPORTER_"
+_OF_VARIABLES: Final = (*(name.upper() for name in SETTINGS), "DEBUG")
+_OTHERS: Final = re.compile(r"SHARED|TEST_\w+|(\w+_)?(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_[A-Z]+(_[A-Z]+)?)?)")
+"""The rest of names of other variables: those of the program's tests, and those that Kubernetes sets in every container
+for a service that is named ``exporter`` or ``exporter-…``.
+"""
+_SIMILAR: Final = 0.7
+"""How similar a name is to that of a setting which is taken for a misspelling of it."""
 
 
 def load(options: Mapping[str, Any], config: Path | None, environ: Mapping[str, str] = os.environ) -> Settings:
@@ -213,7 +221,10 @@ def _canonical_namespace(namespace: str) -> str:
 
 
 def _file(config: Path | None, environ: Mapping[str, str]) -> dict[str, Any]:
-    """The settings and tables of the file, whichever command reads it: a misspelt table is never passed over."""
+    """The settings and tables of the file, whichever command reads it: a misspelt table is never passed over, nor is a
+    misspelt variable.
+    """
+    _refuse_variables(environ)
     if config is None:
         return {}
     try:
@@ -230,6 +241,40 @@ def _file(config: Path | None, environ: Mapping[str, str]) -> dict[str, Any]:
         raise UsageError(f"{config}: is not TOML: {error}") from None
     _refuse_unknown(settings, (*SETTINGS, *TABLES), config)
     return settings
+
+
+def _refuse_variables(environ: Mapping[str, str]) -> None:
+    """Raise UsageError for a variable that is none of a setting, and looks like one: ignored, it would export names in
+    clear, or publish what was to be tried. Others that begin so may be those of other programs.
+    """
+    elsewhere = {name.upper(): _only_option(name) for name in _ONLY_OPTIONS}
+    for table, settings in TABLES.items():
+        for name in settings:
+            advice = f"give {table}.{name} in the file of settings"
+            elsewhere |= {key.upper(): advice for key in (name, f"{table}_{name}") if key not in SETTINGS}
+    known = {name: f"did you mean {_PREFIX}{name}?" for name in _OF_VARIABLES}
+    for variable, name in _unknown_variables(environ):
+        if name in elsewhere:
+            raise UsageError(f"{variable}: no variable of the environment has this setting; {elsewhere[name]}")
+        similar = difflib.get_close_matches(name.upper(), {**elsewhere, **known}, n=1, cutoff=_SIMILAR)
+        if similar:
+            advice = {**elsewhere, **known}[similar[0]]
+            raise UsageError(f"{variable}: there is no such variable; {advice}")
+
+
+def other_variables(environ: Mapping[str, str] = os.environ) -> list[str]:
+    """What to say of variables that begin as those of the settings and are none."""
+    return [f"{variable}: is no variable of this program, and ignored" for variable, _ in _unknown_variables(environ)]
+
+
+def _unknown_variables(environ: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Those that are not known, each with the rest of its name."""
+    names = [(variable, variable.removeprefix(_PREFIX)) for variable in environ if variable.startswith(_PREFIX)]
+    return [(variable, rest) for variable, rest in names if rest not in _OF_VARIABLES and not _OTHERS.fullmatch(rest)]
+
+
+def _only_option(name: str) -> str:
+    return "give it as an argument" if name == "inputs" else f"give --{name.replace('_', '-')} on the command line"
 
 
 def _with_variables(value: Any, environ: Mapping[str, str], key_path: str) -> Any:
@@ -288,7 +333,7 @@ def _is(kind: str, value: Any) -> bool:
 
 
 def _environment(environ: Mapping[str, str]) -> dict[str, Any]:
-    variables = {name: f"EXPORTER_{name.upper()}" for name in SETTINGS}
+    variables = {name: f"{_PREFIX}{name.upper()}" for name in SETTINGS}
     return {
         name: _parsed(variable, environ[variable], SETTINGS[name])
         for name, variable in variables.items()

@@ -118,11 +118,12 @@ FETCH.group(
 
 
 def _export(inputs: Sequence[str], *, config: Path | None, as_json: bool | None, **options: Any) -> int:
-    from exporter.cli.configuration import load
+    from exporter.cli.configuration import load, other_variables
     from exporter.engines.export import export
 
     lists = {name: list(options[name]) or None for name in ("query_history", "aggregate", "shapes", "forget_user")}
     settings = load({**options, **lists, "inputs": tuple(inputs)}, config)
+    warn(other_variables())
     progress = Progress()
 
     def warn_below(line: str) -> None:
@@ -235,13 +236,14 @@ def _push(  # noqa: PLR0913 - the options of the command
 ) -> int:
     from exporter.backends.command import preview, push
     from exporter.backends.verify import sample_size
-    from exporter.cli.configuration import load_push
+    from exporter.cli.configuration import load_push, other_variables
 
     if dry_run and verify:
         raise UsageError("--dry-run connects to nothing, and --verify reads from the backend: give one of them")
     if sample is not None and not verify:
         raise UsageError("--sample says how much --verify looks at: give --verify too")
     size, choices = sample_size(sample) if verify else None, load_push(options, config)
+    warn(other_variables())
     if dry_run:
         return preview(folder, choices, as_json=bool(as_json))
     return push(folder, choices, as_json=bool(as_json), sample=size)

@@ -38,7 +38,7 @@ class Asked:
 @dataclass(frozen=True)
 class Reply:
     """``hang``: seconds before it comes. ``resets``: the connection ends without a word. ``trickles``: the body comes a
-    byte at a time, without end.
+    byte at a time, without end. ``cuts``: the connection ends before the last byte of the body.
     """
 
     status: int = 201
@@ -47,6 +47,7 @@ class Reply:
     hang: float = 0.0
     resets: bool = False
     trickles: bool = False
+    cuts: bool = False
 
 
 class Hostile:
@@ -160,8 +161,9 @@ class Hostile:
         handler.send_response(reply.status)
         for name, value in reply.headers.items():
             handler.send_header(name, value)
-        handler.send_header("Content-Length", str(10**6 if reply.trickles else len(body)))
+        handler.send_header("Content-Length", str(10**6 if reply.trickles else len(body) + reply.cuts))
         handler.end_headers()
+        handler.close_connection = handler.close_connection or reply.cuts
         handler.wfile.write(body)
         while reply.trickles and not self._ended.wait(0.05):
             handler.wfile.write(b".")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 import time
 from collections import Counter
@@ -107,7 +108,7 @@ def test_one_run_of_many_is_set_aside_with_the_answer_and_the_others_arrive(
         aside = kept(events)
         assert texts([one["event"] for one in aside]) == texts(poison)
         assert all(one["answer"].startswith(str(status)) and len(one["answer"]) < 600 for one in aside)
-        assert status < 400 or "no such thing" in aside[0]["answer"]
+        assert status < 400 or r"no\n such\x00 thing" in aside[0]["answer"]
         tries = Counter(asked.run for asked in server.asked)[POISON]
         assert tries == (2 if status in (400, 413, 422, 404, 405, 301, 307) else sum(one["tries"] for one in aside))
         assert tries <= 2 * max(TRIES.values())
@@ -151,8 +152,11 @@ UNRESOLVED: Final = '"unresolvedDatasets": [{"namespace": "snowflake://ORG-ACC",
         f'{{"status": "failure", "message": "No lineage edges created", {UNRESOLVED}}}',
         '{"status": "failure", "unresolvedDatasets": [' + '{"name": "S"}, ' * 5_000 + "]}",
         '{"message": "not kept", "status": "ERROR"}',
+        '{"message": "' + "x" * 200_000 + '", "status": "failure"}',
+        '[{"status": "failure"}]',
+        "\ufeff" + '{"message": "not kept", "status": "failure"}',
     ],
-    ids=["short", "long", "another"],
+    ids=["short", "long", "another", "long before", "list of one", "byte order mark"],
 )
 def test_what_a_backend_did_not_take_though_it_answers_200_is_set_aside(
     body: str, events: Path, capsys: pytest.CaptureFixture[str]
@@ -163,12 +167,23 @@ def test_what_a_backend_did_not_take_though_it_answers_200_is_set_aside(
         assert len(server.asked) == ALL
 
 
+def test_an_answer_that_is_longer_than_is_read_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = folder(tmp_path / "few", [dataset("T0"), dataset("T1")])
+    body = '{"message": "' + "x" * (5 << 20) + '", "status": "failure"}'
+    with Hostile(lambda asked: Reply(200, body) if asked.number == 1 else Reply()) as server:
+        code, counts, said = push(where, server.url, capsys)
+    assert (code, counts) == (0, counted(delivered=2))
+    assert "1 events were sent without some parts, or not taken in full as far as is known" in said
+    (left,) = kept(where, "reduced.ndjson")
+    assert "longer than is read" in left["left_away"][0]
+
+
 def test_what_a_backend_took_in_part_is_delivered_and_told(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
     body = f'{{"status": "partial_success", "message": "Created 1 lineage edge(s)", {UNRESOLVED}}}'
     with Hostile(lambda asked: Reply(200, body) if asked.run == POISON else Reply()) as server:
         code, counts, said = push(events, server.url, capsys)
         assert (code, counts) == (0, counted(delivered=ALL))
-        assert "2 events were sent without some parts, or not taken in full: see reduced.ndjson" in said
+        assert "2 events were sent without some parts, or not taken in full as far as is known: see reduced" in said
     left = [one["left_away"] for one in kept(events, "reduced.ndjson")]
     assert len(left) == 2
     assert all("partial_success" in text and "S7" in text for (text,) in left)
@@ -185,6 +200,36 @@ def test_a_start_is_not_sent_after_its_end(events: Path, capsys: pytest.CaptureF
         before = len(server.asked)
         assert push(events, server.url, capsys)[:2] == (0, counted(already_delivered=ALL))
         assert len(server.asked) == before
+
+
+def test_a_start_is_not_sent_after_an_end_that_said_something_else(
+    events: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """docs/openlineage.md: not if the end of its run was delivered, as it is if only its content has changed since."""
+
+    def changed(event: Any) -> Any:
+        of_poison = "run" in event and event["run"]["runId"] == POISON and event["eventType"] == "COMPLETE"
+        return {**event, "eventTime": event["eventTime"].replace("Z", "1Z")} if of_poison else event
+
+    def first(asked: Asked) -> Reply:
+        return Reply(400) if asked.run == POISON and asked.event["eventType"] == "START" else Reply()
+
+    def second(asked: Asked) -> Reply:
+        return Reply(400) if asked.run == POISON and asked.event["eventType"] == "COMPLETE" else Reply()
+
+    def reply(asked: Asked) -> Reply:
+        return replies[-1](asked)
+
+    replies = [first]
+    with Hostile(reply) as server:
+        assert push(events, server.url, capsys)[1] == counted(delivered=ALL - 1, set_aside=1)
+        shutil.rmtree(events / "events")
+        folder(events, [changed(event) for event in EVENTS])
+        replies.append(second)
+        before = len(server.asked)
+        assert push(events, server.url, capsys).counts["set_aside"] == 1
+        again = [asked.event["eventType"] for asked in server.asked[before:] if asked.run == POISON]
+    assert again == ["COMPLETE"]
 
 
 # --- the backend is ill for a while -----------------------------------------------------------------------------------

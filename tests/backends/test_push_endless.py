@@ -121,6 +121,51 @@ def test_an_answer_to_an_event_without_an_end_is_not_waited_for(how: str) -> Non
         assert answer.kind is (AnswerKind.ERROR if how == "huge error" else AnswerKind.TAKEN)
 
 
+FAILURE: Final = '{"status": "failure", "message": "no table"}'
+OK: Final = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+
+
+def answered(*answers: bytes) -> list[AnswerKind]:
+    """What became of events, the connection of each of which ends after such an answer."""
+
+    def answer(listener: socket.socket) -> None:
+        for text in answers:
+            client, _ = listener.accept()
+            with client:
+                client.recv(1 << 16)
+                client.sendall(text)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=answer, args=(listener,), daemon=True)
+        thread.start()
+        to = sender(f"http://127.0.0.1:{listener.getsockname()[1]}")
+        kinds = [to.send(b"{}").kind for _ in answers]
+        thread.join(ENDS)
+    return kinds
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        b'Content-Length: 45\r\n\r\n{"sta',
+        b"Content-Length: 45\r\n\r\n",
+        b'Transfer-Encoding: chunked\r\n\r\n20\r\n{"sta',
+        b"Transfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n",
+    ],
+    ids=["length", "nothing of it", "within a chunk", "between chunks"],
+)
+def test_an_answer_that_breaks_off_is_a_broken_connection(cut: bytes) -> None:
+    """docs/openlineage.md: broken connections are retried. What the answer says of the event has not arrived."""
+    whole = b"Content-Length: 2\r\n\r\n{}"
+    assert answered(OK + cut, OK + whole) == [AnswerKind.SILENT, AnswerKind.TAKEN]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32"])
+def test_what_an_answer_says_is_read_in_any_encoding_of_json(encoding: str) -> None:
+    body = FAILURE.encode(encoding)
+    assert answered(OK + b"Content-Length: %d\r\n\r\n" % len(body) + body) == [AnswerKind.REFUSED]
+
+
 @pytest.mark.parametrize("how", ["body", "headers", "huge body", "huge error"])
 def test_a_push_does_not_wait_for_what_a_backend_is(
     how: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -9,7 +9,7 @@ import pytest
 
 from exporter.backends.fit import Fit
 from exporter.backends.http import HttpSender
-from exporter.backends.ledger import NOT_TAKEN, SENDING, TAKEN, fingerprint
+from exporter.backends.ledger import ENDED, NOT_TAKEN, SENDING, TAKEN, fingerprint
 from exporter.cli import main
 from tests.backends.hostile import Hostile, Reply, folder, history, run_id
 from tests.backends.pushing import counted, kept, push, texts
@@ -57,7 +57,8 @@ def faulty(fault: Callable[[], BaseException]) -> Callable[[HttpSender, bytes], 
 def lines(where: Path) -> dict[str, str]:
     """Fingerprint -> the last sign that the ledger has for it."""
     (ledger,) = (where / "push").rglob("ledger.txt")
-    return {mark: sign for sign, mark in (line.split() for line in ledger.read_text("ascii").splitlines())}
+    signs = (line.split() for line in ledger.read_text("ascii").splitlines())
+    return {mark: sign for sign, mark in signs if sign != ENDED}
 
 
 def marks(taken: list[dict[str, object]]) -> set[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -110,6 +112,23 @@ def test_a_ledger_with_an_incomplete_last_line(tmp_path: Path) -> None:
         ledger.write(TAKEN, MARKS[4])
         ledger.close({})
         assert set(Ledger(place).marks(TAKEN)) == {MARKS[0], MARKS[4]}, "what is added does not stick to the torn line"
+
+
+def test_a_line_that_does_not_fit_is_told_as_the_system_tells_it(tmp_path: Path) -> None:
+    """``ulimit -f`` is no full disk: the system writes what fits, and says with the next byte what is wrong."""
+    ledger = Ledger(tmp_path)
+    ledger.write(TAKEN, MARKS[0])
+    former = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50, former[1]))
+    try:
+        with pytest.raises(OSError, match="File too large") as raised:
+            ledger.write(TAKEN, MARKS[1])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, former)
+    assert (raised.value.errno, raised.value.filename) == (errno.EFBIG, str(tmp_path))
+    ledger.write(TAKEN, MARKS[2])
+    ledger.close({})
+    assert set(Ledger(tmp_path).marks(TAKEN)) == {MARKS[0], MARKS[2]}
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

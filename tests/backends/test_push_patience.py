@@ -58,6 +58,18 @@ def test_patience_ends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert kept(where) == []
 
 
+def test_a_backend_that_always_cuts_its_answers_is_given_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = folder(tmp_path / "out", EVENTS)
+    begun = time.monotonic()
+    with Hostile(lambda _: Reply(200, '{"sta', cuts=True)) as server:
+        code, counts, said = push(where, server.url, capsys, "--patience", "1")
+    assert (code, counts) == (3, counted(left=len(EVENTS)))
+    assert time.monotonic() - begun < 20
+    assert "did not accept all events: 200, and the connection broke off within the answer" in said
+    with Hostile(lambda asked: Reply(200, '{"sta', cuts=True) if asked.tries == 1 else Reply()) as server:
+        assert push(where, server.url, capsys)[:2] == (0, counted(delivered=len(EVENTS)))
+
+
 def test_a_slow_answer_is_waited_for() -> None:
     """A Marquez took 12 seconds for one event."""
     assert READ > 12

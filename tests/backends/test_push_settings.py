@@ -22,7 +22,7 @@ from openlineage.client.transport import Config, Transport
 from openlineage.client.transport.kafka import KafkaConfig, KafkaTransport
 
 from exporter.backends import backend
-from exporter.backends.secrecy import LONGEST_TEXT, WITHHELD, AnswerKind, Secrets, seconds
+from exporter.backends.secrecy import LONGEST_TEXT, WITHHELD, AnswerKind, Secrets, of_status, seconds
 from exporter.backends.transports import KafkaSender, as_event
 from exporter.cli import main
 from tests.backends.hostile import Hostile, Reply, dataset, folder, history, run
@@ -676,6 +676,19 @@ def test_retry_after_as_a_date() -> None:
     assert seconds("Sat, 21 Nov 2026 11:00:00 GMT", now) == 0.0
 
 
+@pytest.mark.parametrize("later", [None, "soon", "0", "Sat, 21 Nov 2020 11:00:00 GMT"])
+def test_a_time_that_is_past_is_no_reason_to_give_up(later: str | None) -> None:
+    """The backend asks for no time, so it is a backend that does not answer, and the patience counts."""
+    answer = of_status(503, "", later, Secrets())
+    assert (answer.kind, answer.wait) == (AnswerKind.SILENT, None)
+
+
+def test_control_characters_of_a_backend_are_shown_escaped() -> None:
+    """docs/safety.md, terminals."""
+    answer = of_status(422, "no\x1b[31m\r\nrow\u202e", None, Secrets())
+    assert answer.text == r"422 no\x1b[31m\r\nrow\u202e"
+
+
 class WithoutLibrary(Transport):
     """A transport that loads its library with the first event, as the client's own for Google does."""
 
@@ -717,3 +730,15 @@ def test_a_proxy_that_cannot_be_used(
     said = capsys.readouterr().err
     assert "the proxy of the environment" in said
     assert "CRET" not in said
+
+
+def test_a_proxy_that_does_not_answer_is_told_in_whole_words(
+    events: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{free_port()}")
+    monkeypatch.setenv("no_proxy", "")
+    monkeypatch.setenv("NO_PROXY", "")
+    code, counts, said = push(events, "http://backend.invalid", capsys)
+    assert (code, counts) == (3, counted(left=6))
+    assert "(ProxyError: [Errno 111] Connection refused)" in said

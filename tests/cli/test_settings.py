@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from exporter.cli.configuration import load
+from exporter.cli.configuration import load, load_push, other_variables
 from exporter.errors import UsageError
 
 GIVEN: dict[str, Any] = {"inputs": ("rows.ndjson",), "out": "out"}
@@ -85,7 +85,7 @@ def test_a_file_that_is_not_there(config: Path) -> None:
         load(GIVEN, config, {})
 
 
-@pytest.mark.parametrize(("text", "flag"), [("1", True), ("TRUE", True), ("yes", True), ("0", False), ("no", False)])
+@pytest.mark.parametrize(("text", "flag"), [("true", True), ("TRUE", True), ("false", False)])
 def test_flags_in_the_environment(text: str, flag: bool) -> None:  # noqa: FBT001 - a parametrised case
     assert load(GIVEN, None, {"EXPORTER_STRICT": text}).strict is flag
 
@@ -96,9 +96,45 @@ def test_engine_and_shapes_in_the_environment() -> None:
     assert (load(GIVEN, None, {}).engine, load(GIVEN, None, {}).shapes) == ("spark", ())
 
 
-def test_a_flag_that_is_none() -> None:
-    with pytest.raises(UsageError, match="EXPORTER_REPLACE"):
-        load(GIVEN, None, {"EXPORTER_REPLACE": "perhaps"})
+@pytest.mark.parametrize("text", ["perhaps", "yes", "no", "1", "0", ""])
+def test_a_flag_that_is_none(text: str) -> None:
+    """docs/interface.md: true or false."""
+    with pytest.raises(UsageError, match="EXPORTER_REPLACE must be true or false"):
+        load(GIVEN, None, {"EXPORTER_REPLACE": text})
+
+
+@pytest.mark.parametrize(
+    ("variable", "words"),
+    [
+        ("EXPORTER_PSEUDONYM", "did you mean EXPORTER_PSEUDONYMS?"),
+        ("EXPORTER_acount", "did you mean EXPORTER_ACCOUNT?"),
+        ("EXPORTER_DEBG", "did you mean EXPORTER_DEBUG?"),
+        ("EXPORTER_DRY_RUN", "give --dry-run on the command line"),
+        ("EXPORTER_FORGET_USERS", "give --forget-user on the command line"),
+        ("EXPORTER_DENY_USERS", "give filter.deny_users in the file of settings"),
+        ("EXPORTER_FILTER_DENY_USERS", "give filter.deny_users in the file of settings"),
+        ("EXPORTER_PATIENCE", "give push.patience in the file of settings"),
+    ],
+)
+def test_a_variable_that_looks_like_a_setting_is_refused(variable: str, words: str) -> None:
+    """Ignored, a misspelt one would export names in clear, and a dry run would publish."""
+    for loaded in (lambda environ: load(GIVEN, None, environ), lambda environ: load_push({}, None, environ)):
+        with pytest.raises(UsageError) as caught:
+            loaded({variable: "true"})
+        assert str(caught.value).startswith(f"{variable}: ")
+        assert words in str(caught.value)
+
+
+def test_variables_of_others_are_told_and_those_of_kubernetes_are_not() -> None:
+    """https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables"""
+    service = {"SERVICE_HOST", "SERVICE_PORT", "SERVICE_PORT_HTTP", "PORT", "PORT_80_TCP", "PORT_80_TCP_PROTO"}
+    service |= {"PORT_80_TCP_PORT", "PORT_80_TCP_ADDR", "PAGES_SERVICE_HOST", "PAGES_PORT_80_TCP_ADDR"}
+    environ = {f"EXPORTER_{name}": "10.0.0.11" for name in service}
+    load(GIVEN, None, environ)
+    assert other_variables(environ) == []
+    environ["EXPORTER_IMAGE"] = "any"
+    load(GIVEN, None, environ)
+    assert other_variables(environ) == ["EXPORTER_IMAGE: is no variable of this program, and ignored"]
 
 
 @pytest.mark.parametrize(
