@@ -283,7 +283,7 @@ def test_a_backend_that_takes_few_a_second_gets_all(tmp_path: Path, capsys: pyte
 
     with Hostile(reply) as server:
         assert push(where, server.url, capsys, "--concurrency", "32")[:2] == (0, counted(delivered=len(few)))
-        assert len(server.asked) < 3 * len(few), "it goes slower then"
+        assert len(server.asked) < 4 * len(few), "it goes slower then"  # at full speed it is asked six times for each
 
 
 # --- the backend as a whole is ill ------------------------------------------------------------------------------------
