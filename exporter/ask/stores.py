@@ -270,7 +270,7 @@ def _existing(graph: Path, folder: Path) -> Path | None:
     store = folder / key(graph)
     if _link(folder) or os.path.islink(store):  # noqa: PTH114 - it may be in a folder of another user
         return None
-    return store if os.path.isdir(store) else None  # noqa: PTH112 - as above
+    return store if os.path.isdir(store) else None  # noqa: PTH112 - may be of another user
 
 
 def _sound(store: Path | None, say: Callable[[str], None]) -> Path | None:

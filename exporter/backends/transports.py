@@ -88,7 +88,7 @@ class TransportSender:
     def close(self) -> str | None:
         try:
             return None if self._transport.close() else "the transport closed before all events were sent"
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:  # noqa: BLE001 - anybody's transport
             return self._shown(error)
 
 

@@ -61,7 +61,7 @@ class LocalEngine:
     def output(self, step: Step) -> Step:
         return step
 
-    def write_texts(self, messages: Sequence[list[Message]], name: str) -> list[Message]:  # noqa: ARG002 - as above
+    def write_texts(self, messages: Sequence[list[Message]], name: str) -> list[Message]:  # noqa: ARG002 - Spark needs the name
         return list(chain.from_iterable(messages))
 
     def counts(self, messages: list[Message]) -> Counts:

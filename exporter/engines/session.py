@@ -275,11 +275,11 @@ def _started(input_bytes: int | None, app_name: str) -> SparkSession:
         check()
         try:
             return builder.getOrCreate()
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:  # noqa: BLE001 - py4j raises many types
             raise UsageError(f"Spark does not answer: {cause(error)}{remedy(error)}") from None
     try:
         return _local(builder, input_bytes, options())
-    except Exception as error:  # noqa: BLE001 - as above
+    except Exception as error:  # noqa: BLE001 - py4j raises many types
         raise UsageError(
             f"Spark does not start: {cause(error)} It needs Java 17 or later: install it, or correct JAVA_HOME; "
             f"or give --engine local, which needs no Java. {log_hint()}".rstrip()

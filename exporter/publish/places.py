@@ -254,11 +254,11 @@ def _remove_files(folder: Path, stay: set[str]) -> None:
             path = os.path.join(above, name)  # noqa: PTH118 - many paths
             if path not in staying:
                 with suppress(OSError):
-                    os.unlink(path)  # noqa: PTH108 - as above
+                    os.unlink(path)  # noqa: PTH108 - many paths
         with suppress(OSError):
             if above in staying:
                 continue
-            os.rmdir(above)  # noqa: PTH106 - as above
+            os.rmdir(above)  # noqa: PTH106 - many paths
 
 
 def _link_ledgers(old: Path, new: Path) -> None:
@@ -299,8 +299,8 @@ def _link_or_copy(source: str, target: str) -> None:
         if not os.path.isdir(source):  # noqa: PTH112 - many paths
             shutil.copyfile(source, target)
             return
-        os.makedirs(target, exist_ok=True)  # noqa: PTH103 - as above
-        for name in os.listdir(source):  # noqa: PTH208 - as above
+        os.makedirs(target, exist_ok=True)  # noqa: PTH103 - many paths
+        for name in os.listdir(source):  # noqa: PTH208 - many paths
             _link_or_copy(f"{source}/{name}", f"{target}/{name}")
 
 

@@ -143,8 +143,8 @@ def _accepting_runs(folder: Path, query_ids: set[str]) -> dict[str, int]:
 def _rows_of(path: Path, query_ids: set[str]) -> Iterator[tuple[str, bytes]]:
     """The rows of these queries in a file of the state: query id, and order (which contains the run)."""
     import pyarrow as pa  # noqa: PLC0415 - slow to import, and seldom needed
-    import pyarrow.compute as pc  # noqa: PLC0415 - as above
-    from pyarrow import parquet  # noqa: PLC0415 - as above
+    import pyarrow.compute as pc  # noqa: PLC0415 - slow to import, seldom needed
+    from pyarrow import parquet  # noqa: PLC0415 - slow to import, seldom needed
 
     ids = pa.array(sorted(query_ids), pa.string())
     for batch in parquet.ParquetFile(path).iter_batches(columns=["to", "key", "order"]):

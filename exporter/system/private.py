@@ -93,7 +93,7 @@ def set_mode(path: Path, mode: int) -> None:
     for above, _, names in os.walk(path):
         os.chmod(above, mode)  # noqa: PTH101 - many paths
         for name in names:
-            file = os.path.join(above, name)  # noqa: PTH118 - as above
+            file = os.path.join(above, name)  # noqa: PTH118 - many paths
             now = os.lstat(file).st_mode
             if stat.S_ISREG(now) and stat.S_IMODE(now) != mode & _READ_WRITE:
-                os.chmod(file, mode & _READ_WRITE)  # noqa: PTH101 - as above
+                os.chmod(file, mode & _READ_WRITE)  # noqa: PTH101 - many paths

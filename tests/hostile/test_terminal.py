@@ -50,7 +50,7 @@ def test_what_the_commands_print_is_guarded(monkeypatch: pytest.MonkeyPatch) -> 
         print(EVIL)  # noqa: T201 - this is what is tested
         say(EVIL)
         messages.warn([EVIL])
-    print(EVIL[-1])  # noqa: T201 - as above
+    print(EVIL[-1])  # noqa: T201 - this is what is tested
     assert out.getvalue() == f"{printable.visible(EVIL)}\n\x7f\n", "and the stream is what it was, behind it"
     assert err.getvalue().count(printable.visible(EVIL)) == 2
 

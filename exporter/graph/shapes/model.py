@@ -99,9 +99,9 @@ class MemoryGraph:
             predicate, value = triple.predicate, triple.object
             properties = self.by_subject.setdefault(triple.subject, {})  # type: ignore[arg-type]  # no subject is a triple
             if predicate in properties:
-                properties[predicate][value] = None  # type: ignore[index]  # as above
+                properties[predicate][value] = None  # type: ignore[index]  # no value is a triple
             else:
-                properties[predicate] = {value: None}  # type: ignore[dict-item]  # as above
+                properties[predicate] = {value: None}  # type: ignore[dict-item]  # no value is a triple
 
     def __len__(self) -> int:
         return sum(len(values) for properties in self.by_subject.values() for values in properties.values())
