@@ -311,7 +311,7 @@ class _Reader:
 
     def _of_array(self, name: str, value: JsonText, property_path: str) -> dict[str, JsonText] | None:
         """The elements of an array by their names. Elements of the same name are merged."""
-        texts = _elements(value)
+        texts = [_opened_element(text, having=_NAME) for text in _elements(value)]
         have_name = [text.startswith("{") and f'"{_NAME}"' in text and _NAME in _members(text) for text in texts]
         if not _is_compound_name(name) and (_is_atomic_name(name) or not texts or not all(have_name)):
             if any(have_name) and not _is_atomic_name(name):
@@ -359,7 +359,8 @@ class _Reader:
     ) -> dict[str, JsonText]:
         elements_read = into.compounds[name] = {}
         normal_elements: dict[str, JsonText] = {}
-        for key, value in elements.items():
+        for key, text in elements.items():
+            value = _opened_element(text)
             if value.startswith("{"):
                 inside = Properties()
                 normal_elements[key] = self.group(value, inside, f"{property_path}[].", depth + 1)
@@ -385,6 +386,20 @@ def _opened(name: str, value: JsonText) -> JsonText:
         return value
     is_wrapped = isinstance(inside, dict) and _VALUE in inside
     return text if is_wrapped or _is_compound_name(name) else value
+
+
+def _opened_element(value: JsonText, having: str | None = None) -> JsonText:
+    """The JSON object in a string that is an element: Parquet from COPY INTO has lists of such texts. ``having``: a
+    member that it must have, where the string may also be a name.
+    """
+    if not value.startswith('"{'):
+        return value
+    text = _string(value)
+    try:
+        inside = _members(text)
+    except (msgspec.DecodeError, RecursionError):
+        return value
+    return text if having is None or having in inside else value
 
 
 def _unwrapped(value: JsonText) -> JsonText:

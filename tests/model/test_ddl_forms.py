@@ -165,6 +165,21 @@ def test_elements_of_one_name_are_one_element() -> None:
     assert read(json.dumps({"columns": twice})).unknown == ()
 
 
+def test_elements_may_be_json_texts() -> None:
+    """So are those of a list in Parquet that COPY INTO wrote."""
+    column = {"objectName": "A", "subOperationType": "ADD", "maskingPolicies": [{"objectName": "P", **ADDED}]}
+    tag = {"subOperationType": "ADD", "tagValue": "x"}
+    plain = {"columns": [column], "tags": {"T": tag}}
+    texts = {"columns": [json.dumps(column)], "tags": {"T": json.dumps(tag)}}
+    assert settings(texts) == settings(plain) != ()
+    assert read(json.dumps(texts)).unknown == ()
+    assert canonical_form(read(json.dumps(texts)).normal) == canonical_form(read(json.dumps(plain)).normal)
+
+
+def test_a_name_may_look_like_json() -> None:
+    assert elements({"allowedValues": ['{"a": 1}']}) == [("allowedValues", '{"a": 1}', None, None)]
+
+
 def test_of_two_elements_that_contradict_each_other_the_last_is_taken_and_it_is_noted() -> None:
     twice = [{"objectName": "A", "subOperationType": one} for one in ("ADD", "DROP")]
     assert elements({"columns": twice}) == [("columns", "A", "DROP", None)]
