@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from itertools import product
 from typing import Final, NamedTuple
 
 from exporter.ask.lookups import Lookups, NameHolder, account_part
@@ -17,55 +18,6 @@ from exporter.model.clones import BEGINS, ENDS, RESTORES, taken_back
 from exporter.model.identifiers import match_name, parts_of
 from exporter.model.object_state import ContainerEvent
 
-_OF_CHANGES: Final = """\
-SELECT DISTINCT ?change ?made ?id ?query_id ?target ?source ?time ?end WHERE {
-  VALUES ?operation { "CREATE" "REPLACE" }
-  VALUES ?domain { "Schema" "Database" }
-  ?change ah:operation ?operation ; ah:changedObject ?made ; ah:objectName ?target ; prov:startedAtTime ?time .
-  ?made ah:domain ?domain .
-  { ?change ah:madeFromName ?source } UNION {
-    ?change dcterms:isPartOf ?query .
-    ?query prov:qualifiedUsage|ah:accessPattern ?access .
-    ?access ah:accessedObject ?read ; ah:objectName ?source .
-    ?read ah:domain ?domain .
-  }
-  FILTER(?source != ?target)
-  OPTIONAL { ?change dcterms:isPartOf/prov:endedAtTime ?end }
-}
-ORDER BY ?time ?target ?source
-"""
-"""CLONEs of schemas and databases. The row has the source in the change, or among what it read (view, "Read query
-notes").
-"""
-_OF_WRITES: Final = """\
-SELECT DISTINCT ?change ?made ?id ?query_id ?target ?source ?time ?end WHERE {
-  VALUES ?domain { "Schema" "Database" }
-  ?made ah:domain ?domain .
-  ?change prov:specializationOf ?made ; prov:wasDerivedFrom ?copied .
-  ?copied prov:specializationOf ?read .
-  ?read ah:domain ?domain .
-  ?change prov:wasGeneratedBy ?query .
-  ?query prov:startedAtTime ?time .
-  FILTER NOT EXISTS { ?query ah:hasChange ?other }
-  OPTIONAL { ?query prov:endedAtTime ?end }
-  OPTIONAL { ?query ah:queryId ?query_id }
-  OPTIONAL { ?made ah:objectId ?id }
-  OPTIONAL { ?made rdfs:label ?made_label }
-  OPTIONAL { ?read rdfs:label ?read_label }
-  OPTIONAL { ?change ah:objectName ?written }
-  OPTIONAL {
-    ?query prov:qualifiedUsage|ah:accessPattern ?access .
-    ?access ah:accessedObject ?read ; ah:objectName ?spelled .
-  }
-  BIND(COALESCE(?written, ?made_label) AS ?target)
-  BIND(COALESCE(?spelled, ?read_label) AS ?source)
-  FILTER(?source != ?target)
-}
-ORDER BY ?time ?target ?source
-"""
-"""CLONEs whose row has no change: it has the new schema or database among what was written (view, "Write operation
-notes"). ``?change``: the version.
-"""
 _CHANGES: Final = """\
 SELECT DISTINCT ?change ?made ?id ?operation ?name ?new ?swapped ?time ?end ?query_id WHERE {
   VALUES ?domain { "Schema" "Database" }
@@ -277,16 +229,77 @@ class ContainerHistory:
 
 
 def clone_rows(graph: Lookups) -> list[Solution]:
-    """The CLONEs of schemas and databases: ``target``, ``source``, ``time``, and ``change``, which says so."""
-    made = [thing for domain in CONTAINERS for thing in graph.with_text("ah:domain", domain)]
-    # An index knows whether there can be any; the queries look at all that was created, or comes from something.
-    is_changed = any(any(graph.subjects("ah:changedObject", thing)) for thing in made)
-    versions = (version for thing in made for version in graph.subjects("prov:specializationOf", thing))
-    is_copied = any(any(graph.objects(version, "prov:wasDerivedFrom")) for version in versions)
-    return [
-        *(graph.select(_OF_CHANGES) if is_changed else ()),
-        *(graph.select(_OF_WRITES) if is_copied else ()),
-    ]
+    """The CLONEs of schemas and databases: ``target``, ``source``, ``time``, and ``change``, which says so. By index: a
+    query would look at all that was created, and at all that comes from something.
+    """
+    rows = {
+        (row["change"], row["target"], row["source"]): row
+        for domain in CONTAINERS
+        for made in graph.with_text("ah:domain", domain)
+        for row in (*_clones_in_changes(graph, made, domain), *_clones_in_writes(graph, made, domain))
+        if row["source"] != row["target"]
+    }
+    return sorted(rows.values(), key=lambda row: (in_utc(row["time"]), row["target"], row["source"]))
+
+
+def _clones_in_changes(graph: Lookups, made: str, domain: str) -> Iterator[Solution]:
+    """CLONEs by which a schema or database was created. The row has the source in the change, or among what it read
+    (view, "Read query notes").
+    """
+    for change in graph.subjects("ah:changedObject", made):
+        if graph.text(change, "ah:operation") not in {"CREATE", "REPLACE"}:
+            continue
+        queries = list(graph.objects(change, "dcterms:isPartOf"))
+        sources = {
+            *graph.objects(change, "ah:madeFromName"),
+            *(name for query in queries for _, name in _containers_read(graph, query, domain)),
+        }
+        common = {"change": change, "made": made, "id": "", "query_id": "", "end": _end(graph, queries)}
+        for time, target, source in product(
+            graph.objects(change, "prov:startedAtTime"), graph.objects(change, "ah:objectName"), sources
+        ):
+            yield {**common, "time": time, "target": target, "source": source}
+
+
+def _clones_in_writes(graph: Lookups, made: str, domain: str) -> Iterator[Solution]:
+    """CLONEs whose row has no change: it has the new schema or database among what was written (view, "Write operation
+    notes"). ``change``: the version.
+    """
+    for version in graph.subjects("prov:specializationOf", made):
+        copied = {
+            thing
+            for source in graph.objects(version, "prov:wasDerivedFrom")
+            for thing in graph.objects(source, "prov:specializationOf")
+            if graph.text(thing, "ah:domain") == domain
+        }
+        queries = [
+            query
+            for query in graph.objects(version, "prov:wasGeneratedBy")
+            if not any(graph.objects(query, "ah:hasChange"))
+        ]
+        target = graph.text(version, "ah:objectName") or graph.text(made, "rdfs:label")
+        for query, thing in product(queries, copied) if target else ():
+            label, time = graph.text(thing, "rdfs:label"), graph.text(query, "prov:startedAtTime")
+            names = {name for read, name in _containers_read(graph, query, domain) if read == thing}
+            for source in names or ({label} if label else ()):
+                yield {
+                    **{"change": version, "made": made, "target": target, "source": source},
+                    **{"id": graph.text(made, "ah:objectId") or "", "query_id": graph.text(query, "ah:queryId") or ""},
+                    **{"time": time or "", "end": _end(graph, [query])},
+                }
+
+
+def _containers_read(graph: Lookups, query: str, domain: str) -> Iterator[tuple[str, str]]:
+    """The schemas or databases that a query read, each with its name there."""
+    for access in graph.accesses_of(query):
+        for read in graph.objects(access, "ah:accessedObject"):
+            if graph.text(read, "ah:domain") == domain:
+                yield from ((read, name) for name in graph.objects(access, "ah:objectName"))
+
+
+def _end(graph: Lookups, queries: Iterable[str]) -> str:
+    """When a query ended; empty if no row says it."""
+    return next((end for query in queries for end in graph.objects(query, "prov:endedAtTime")), "")
 
 
 def _has_containers(graph: Lookups) -> bool:
