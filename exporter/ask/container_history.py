@@ -277,11 +277,11 @@ def _clones_in_writes(graph: Lookups, made: str, domain: str) -> Iterator[Soluti
             for query in graph.objects(version, "prov:wasGeneratedBy")
             if not any(graph.objects(query, "ah:hasChange"))
         ]
-        target = graph.text(version, "ah:objectName") or graph.text(made, "rdfs:label")
+        target = graph.text(version, "ah:objectName") or graph.text(made, "rdfs:label") or ""
         for query, thing in product(queries, copied) if target else ():
-            label, time = graph.text(thing, "rdfs:label"), graph.text(query, "prov:startedAtTime")
+            time = graph.text(query, "prov:startedAtTime")
             names = {name for read, name in _containers_read(graph, query, domain) if read == thing}
-            for source in names or ({label} if label else ()):
+            for source in names or graph.objects(thing, "rdfs:label"):
                 yield {
                     **{"change": version, "made": made, "target": target, "source": source},
                     **{"id": graph.text(made, "ah:objectId") or "", "query_id": graph.text(query, "ah:queryId") or ""},

@@ -355,8 +355,7 @@ class Lookups(Triples):
 
     def columns_of(self, thing: str, names: Collection[str] = ()) -> list[str]:
         """The columns of an object; with ``names``, as they are compared, only those that have one of these."""
-        columns = self.subjects("ah:columnOf", thing)
-        return [column for column in columns if not names or self.text(column, "ah:matchName") in names]
+        return [column for column, name in self.once(_columns_of, thing) if not names or name in names]
 
     def renamed_columns(self, column: str) -> Iterator[str]:
         """The columns that a column was renamed from or to: the same one under its other names."""
@@ -374,6 +373,11 @@ def account_part(iri: str, *, has_id: bool) -> str:
     whether rows give its id.
     """
     return iri.rsplit("/", 2 if has_id else 3)[0]
+
+
+def _columns_of(graph: Lookups, thing: str) -> list[tuple[str, str | None]]:
+    """The columns of an object, each with its name as names are compared."""
+    return [(column, graph.text(column, "ah:matchName")) for column in graph.subjects("ah:columnOf", thing)]
 
 
 def _plain(kind: str) -> str:

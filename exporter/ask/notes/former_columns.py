@@ -223,6 +223,7 @@ class _Held:
         self._drops = cache(lambda column: sorted(drops_of(graph, column)))
         self._replaced = cache(lambda thing: graph.replacements(thing, None))
         self._present = cache(self._present_of)
+        self._table_now = cache(lambda thing, name: _has_name_now(graph, thing, name))
         self._ends = cache(self._ends_of)
         self._kept = {version for versions in held.values() for version in reachable(sorted(versions), self._next)}
 
@@ -230,7 +231,7 @@ class _Held:
         """What to tell of a column that an answer has as ``spelled``, by the name ``name`` of its object; with 0 in
         front of what is gravest.
         """
-        table = _has_name_now(self._graph, thing, name)
+        table = self._table_now(thing, name)
         if table is not None:
             namesakes = self._graph.columns_of(table.iri, (self._graph.text(column, "ah:matchName") or "",))
             if self._kept.isdisjoint(version for other in namesakes for version in self._versions(other)):
