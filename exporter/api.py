@@ -30,7 +30,7 @@ from exporter.ask.questions import Graph
 from exporter.cli import configuration, messages
 from exporter.errors import ExporterError, UsageError, described
 from exporter.settings import Settings
-from exporter.system import files
+from exporter.system import faults, files
 from exporter.system.progress import Progress
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _faults_as_errors() -> Iterator[None]:
     except ExporterError:
         raise
     except Exception as fault:  # scripts catch one tree of errors
-        raise ExporterError(messages.fault(fault, "nothing was published")) from fault
+        raise faults.kind(fault)(messages.fault(fault, "nothing was published")) from fault
 
 
 def _require_function(warn: object) -> None:

@@ -283,9 +283,14 @@ def _clones_in_writes(graph: Lookups, made: str, domain: str) -> Iterator[Soluti
             names = {name for read, name in _containers_read(graph, query, domain) if read == thing}
             for source in names or graph.objects(thing, "rdfs:label"):
                 yield {
-                    **{"change": version, "made": made, "target": target, "source": source},
-                    **{"id": graph.text(made, "ah:objectId") or "", "query_id": graph.text(query, "ah:queryId") or ""},
-                    **{"time": time or "", "end": _end(graph, [query])},
+                    "change": version,
+                    "made": made,
+                    "target": target,
+                    "source": source,
+                    "id": graph.text(made, "ah:objectId") or "",
+                    "query_id": graph.text(query, "ah:queryId") or "",
+                    "time": time or "",
+                    "end": _end(graph, [query]),
                 }
 
 

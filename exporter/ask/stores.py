@@ -31,7 +31,7 @@ from urllib.parse import quote, unquote
 import pyoxigraph
 from pyoxigraph import Store
 
-from exporter.errors import ExporterError, UsageError
+from exporter.errors import UsageError
 from exporter.graph.store import fill, graph_files
 from exporter.publish import manifest
 from exporter.system import faults, files, private
@@ -350,5 +350,5 @@ def _made(graph: Path, folder: Path) -> str:
         cause = OSError(errno.ENOSPC, str(error)) if is_full else error
         words = faults.words(cause, "the store cannot be made there")
         if words:
-            raise ExporterError(f"{folder.parent}: {words}") from error
+            raise faults.kind(error)(f"{folder.parent}: {words}") from error
         raise UsageError(f"{folder.parent}: the store cannot be made there: {error}") from error

@@ -41,6 +41,7 @@ from exporter.ask.pool import (
 from exporter.ask.questions import Graph, Question, ask, check_all, explained, find, in_words, questions
 from exporter.ask.tag_stops import may_read_sql, reader_of_sql, reads_sql
 from exporter.errors import ExporterError, UsageError
+from exporter.system import faults
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -109,6 +110,8 @@ def _reply(answerer: _Answerer, request: Request) -> Reply:
         return answerer.answer_query(request)
     except UsageError as error:
         return Refusal(str(error), next(kind for kind, error_type in ERRORS.items() if isinstance(error, error_type)))
+    except PermissionError as error:
+        return Refusal(faults.words(error, "there is no answer") or "", "usage")
     except MemoryError:
         os.abort()  # as the engine does where it gets no memory: the parent process reports it
     except Exception as error:  # noqa: BLE001 - the parent process reports the fault

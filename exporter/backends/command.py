@@ -394,7 +394,7 @@ def _faults_as_messages(secrets: Secrets) -> Iterator[None]:
             raise
         message = faults.words(fault, _ON_RECORD)
         if message:
-            raise ExporterError(secrets.masked(message)) from fault
+            raise faults.kind(fault)(secrets.masked(message)) from fault
         raise ExporterError(
             f"a fault of the program: {_described(fault, secrets)}; {_ON_RECORD}\n"
             "  Set EXPORTER_DEBUG=1 to see where, and please report it."

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Sequence
 from types import FrameType
 from typing import Final
@@ -64,6 +65,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()  # which Python would do at its exit
         except BrokenPipeError:  # its reader is gone: no fault of the program, and no other exit code
             _discard_output()
+        except OSError as error:  # such as a full disk
+            _discard_output()
+            return exit_code or _fault(error, "")
         return exit_code
 
 
@@ -122,10 +126,10 @@ def _say_usage(error: click.UsageError) -> None:
 
 def _fault(error: Exception, if_stopped: str) -> int:
     if os.environ.get("EXPORTER_DEBUG"):
-        raise error
+        traceback.print_exception(error)
     try:
         text = messages.fault(error, if_stopped)
     except MemoryError:  # what makes the message needs memory, too
         text = faults.words(MemoryError(), messages.state_left(if_stopped)) or ""
     print(f"exporter: {text}", file=sys.stderr)
-    return 4
+    return faults.kind(error).exit_code

@@ -15,7 +15,8 @@ import glob
 import os
 import posixpath
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -35,6 +36,7 @@ from exporter.input.formats import (
     text_bytes,
 )
 from exporter.input.row import STRUCTURED
+from exporter.system.files import everything_in, refuse_unreadable
 
 
 def _local_files(name: str, skipped: list[str], output: OutputFolder | None) -> list[Path]:
@@ -91,11 +93,26 @@ def matching(pattern: str) -> list[str]:
     """
     parts = Path(pattern).parts
     if "**" not in parts:
+        _refuse_unread(parts)
         return glob.glob(pattern)  # noqa: PTH207 - a pattern may be absolute
     plain = next(number for number, part in enumerate(parts) if glob.has_magic(part))
     root = Path(*parts[:plain])
+    if root.is_dir():
+        deque(everything_in(root, with_hidden=False), maxlen=0)
     matches = root.glob("/".join(parts[plain:])) if root.is_dir() else ()
     return [str(path) for path in matches if not any(part.startswith(".") for part in path.relative_to(root).parts)]
+
+
+def _refuse_unread(parts: Sequence[str]) -> None:
+    """Raise UsageError if a folder that a pattern looks into may not be read: files in it would not be found."""
+    for number, part in enumerate(parts):
+        if glob.has_magic(part):
+            for folder in glob.glob(str(Path(*parts[:number]))):  # noqa: PTH207 - a pattern may be absolute
+                try:
+                    with os.scandir(folder):
+                        pass
+                except OSError as error:
+                    refuse_unreadable(error)
 
 
 def _in_folder(folder: Path, skipped: list[str]) -> list[Path]:
@@ -103,7 +120,7 @@ def _in_folder(folder: Path, skipped: list[str]) -> list[Path]:
     folders and links that lead out of the folder are skipped: a user who can only write into the folder must not be
     able to make the export read other files.
     """
-    entries = sorted(path for path in folder.rglob("*") if not _is_hidden(path, folder))
+    entries = sorted(everything_in(folder, with_hidden=False))
     candidates = [path for path in entries if path.is_symlink() or not path.is_dir()]
     rows = [path for path in candidates if form_by_name(path.name) and path.is_file() and not _leads_out(path, folder)]
     rows_set = set(rows)
@@ -117,10 +134,6 @@ def _in_folder(folder: Path, skipped: list[str]) -> list[Path]:
 
 def _leads_out(path: Path, folder: Path) -> bool:
     return path.is_symlink() and not path.resolve().is_relative_to(folder.resolve())
-
-
-def _is_hidden(path: Path, folder: Path) -> bool:
-    return any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
 
 
 _S3: Final = re.compile(r"^s3[an]?://", re.IGNORECASE)

@@ -15,7 +15,7 @@ from pathlib import Path, PurePath
 from typing import Any, Final, NamedTuple
 
 from exporter.errors import UsageError
-from exporter.system.files import syntax_of
+from exporter.system.files import everything_in, refuse_unreadable, syntax_of
 from exporter.system.folders import MARK, steady
 
 Json = dict[str, Any]
@@ -186,7 +186,7 @@ def sizes(folder: Path, *, with_empty: bool = False) -> dict[str, int]:
     """
     by_path: dict[str, int] = {}
     begin = len(f"{folder}/")
-    for parent, folders, names in os.walk(folder):
+    for parent, folders, names in os.walk(folder, onerror=refuse_unreadable):
         for path in (f"{parent}/{name}" for name in (*names, *folders)):
             status = os.lstat(path)
             if not stat.S_ISDIR(status.st_mode):
@@ -288,7 +288,7 @@ def _problems(folder: Path) -> Iterator[str]:
             yield _without_manifest(folder, manifest)
         return
     expected = _expected(files)
-    present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    present = {path.relative_to(folder).as_posix() for path in everything_in(folder) if path.is_file()}
     for path, file in expected.items():
         wrong = _difference(folder, file) if path in present else "is missing"
         if wrong:
@@ -334,7 +334,7 @@ def _refuse_incomplete(folder: Path, part: str, what: str, do: str) -> None:
         raise UsageError(
             f"{folder / path}: {fault}{more_files}, so {what} would lack what it held. Export the rows again{do}"
         )
-    inside = (path.relative_to(folder).as_posix() for path in (folder / part).rglob("*"))
+    inside = (path.relative_to(folder).as_posix() for path in everything_in(folder / part))
     present = [part] if (folder / part).is_file() else [path for path in inside if syntax_of(PurePath(path)) in _READ]
     other = min((path for path in present if path not in needed), default=None)
     if other is not None:

@@ -14,13 +14,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Final, NoReturn
 
+from exporter.errors import ExporterError, UsageError
+
+_DENIED: Final = ("permission denied", "let its owner give the right to read it, or to write it where that is meant,")
 _BY_NUMBER: Final = {
     errno.ENOSPC: ("the disk is full", "free space on the disk of DIR"),
     errno.EDQUOT: ("the quota of the disk is used up", "free space on the disk of DIR"),
     errno.EFBIG: ("a file has become larger than the system allows", "raise the limit (ulimit -f)"),
     errno.EROFS: ("the disk is read-only", "give a folder that can be written"),
-    errno.EACCES: ("permission denied", "give a folder that can be written"),
-    errno.EPERM: ("permission denied", "give a folder that can be written"),
+    errno.EACCES: _DENIED,
+    errno.EPERM: _DENIED,
     errno.EMFILE: ("too many files are open at once", "raise the limit (ulimit -n)"),
     errno.EIO: ("the disk does not answer", "check the machine"),
     errno.ENOMEM: ("memory has run out", "provide more memory, or export a smaller part of the rows at a time"),
@@ -73,6 +76,11 @@ def words(error: BaseException, so_far: str) -> str | None:
     problem, helps = texts
     where = error.filename if isinstance(error, OSError) and isinstance(error.filename, str) else None
     return f"{f'{where}: ' if where else ''}{problem}; {so_far}. To go on, {helps} and start it again"
+
+
+def kind(error: BaseException) -> type[ExporterError]:
+    """The error as which one is reported: UsageError for what the user may not read or write, else ExporterError."""
+    return UsageError if isinstance(error, PermissionError) else ExporterError
 
 
 def _found(error: BaseException) -> tuple[str, str] | None:

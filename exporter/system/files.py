@@ -44,11 +44,35 @@ def syntax_of(path: PurePath) -> str:
     return (path.with_suffix("") if path.suffix == ENDING else path).suffix
 
 
+def everything_in(folder: Path, *, with_hidden: bool = True) -> Iterator[Path]:
+    """All files and folders in a folder, at any depth; links are listed, and not followed. ``with_hidden``: also those
+    whose names begin with a dot or ``_``, and what is in them. Raises UsageError for a folder that may not be read:
+    what is in it would be left out without a word.
+    """
+    for parent, folders, names in os.walk(folder, onerror=refuse_unreadable):
+        if not with_hidden:
+            folders[:] = [name for name in folders if not name.startswith(HIDDEN)]
+        yield from (Path(parent, name) for name in (*folders, *names) if with_hidden or not name.startswith(HIDDEN))
+
+
+HIDDEN: Final = (".", "_")
+"""How names of files begin that people do not mean, such as markers."""
+
+
+def refuse_unreadable(error: OSError) -> None:
+    """For the walk through a folder: raises UsageError if a folder in it may not be read. One that is gone is none."""
+    if not isinstance(error, FileNotFoundError | NotADirectoryError):
+        raise UsageError(
+            f"{error.filename}: cannot be read: {error.strerror}; what is in it would be missing without a word. Let "
+            "its owner give the right to read it, or move it elsewhere"
+        )
+
+
 def find_files(folder: Path, ending: str) -> list[Path]:
     """The files with an ending (``.ttl``) in a folder and its subfolders, compressed or not, sorted. Raises UsageError
     for a pipe or a device: reading it might never end.
     """
-    paths = sorted([*folder.rglob(f"*{ending}"), *folder.rglob(f"*{ending}{ENDING}")])
+    paths = sorted(path for path in everything_in(folder) if path.name.endswith((ending, f"{ending}{ENDING}")))
     for path in paths:
         if path.exists() and not path.is_file() and not path.is_dir():
             raise UsageError(f"{path}: is a pipe or a device, but all of {folder} is read; move it to another folder")

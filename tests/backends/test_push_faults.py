@@ -149,11 +149,11 @@ def test_what_ends_a_thread_ends_the_push(server: Hostile, events: Path, monkeyp
 
 
 def test_with_its_traceback_where_the_environment_asks_for_it(
-    server: Hostile, events: Path, monkeypatch: pytest.MonkeyPatch
+    server: Hostile, events: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("EXPORTER_DEBUG", "1")
     monkeypatch.setattr(HttpSender, "send", faulty(UnexpectedError))
     with server:
         monkeypatch.setenv("OPENLINEAGE_URL", server.url)
-        with pytest.raises(UnexpectedError):
-            main(["push", str(events)])
+        assert main(["push", str(events)]) == 4
+    assert "Traceback" in capsys.readouterr().err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import re
 import signal
@@ -103,24 +102,12 @@ def test_a_read_only_folder_is_named_and_stays(protected: str, tmp_path: Path) -
     before = files(above)
     folder.chmod(0o555)
     given = ["export", str(rows), "--out", str(above / "out"), "--engine", "local", "--replace"]
-    done = _without_rights([sys.executable, "-m", "exporter", *given])
+    done = exports.without_rights([sys.executable, "-m", "exporter", *given])
     folder.chmod(0o755)
     assert done.returncode == 2, done.stderr
     assert re.search(rf"{above / 'out'}: cannot be written: .*Permission denied; nothing was changed", done.stderr)
     assert "Traceback" not in done.stderr
     assert files(above) == before
-
-
-def _without_rights(command: list[str]) -> subprocess.CompletedProcess[str]:
-    """Run it in a process that has to keep to the modes of files, which root has not."""
-
-    def drop() -> None:
-        for right in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
-            ctypes.CDLL(None).prctl(24, right, 0, 0, 0)  # PR_CAPBSET_DROP
-
-    environ = {**os.environ, "PYTHONPATH": str(golden.ROOT)}
-    before = drop if os.geteuid() == 0 and sys.platform == "linux" else None
-    return subprocess.run(command, env=environ, capture_output=True, text=True, check=False, preexec_fn=before)
 
 
 # --- one run at a time ------------------------------------------------------------------------------------------------
