@@ -95,6 +95,7 @@ def load(options: Mapping[str, Any], config: Path | None, environ: Mapping[str, 
     of_file = {name: value for name, value in file.items() if name not in TABLES}
     values = {**_checked(of_file, SETTINGS, config), **_environment(environ), **options}
     _refuse_passwords(values)
+    _refuse_other_bytes(values)
     for name in _PATHS:
         for path in _texts(values.get(name, ())):
             files.check_path(_shown(name), path)
@@ -152,6 +153,14 @@ def _refuse_passwords(values: Mapping[str, Any], prefix: str = "") -> None:
                     f"{prefix}{_shown(name)}: {text} has a user or password or another secret in it, which would be "
                     f"written down; {advice}"
                 )
+
+
+def _refuse_other_bytes(values: Mapping[str, Any]) -> None:
+    """Raise UsageError for a text that is not UTF-8, which no output can have. Only files of rows may be called so."""
+    for name, value in values.items():
+        for text in _texts(value) if isinstance(value, str | list) and name not in ("inputs", *_VIEWS) else ():
+            if isinstance(text, str) and text != text.encode("utf-8", "replace").decode("utf-8"):
+                raise UsageError(f"{_shown(name)}: has bytes that are not UTF-8; give it without them")
 
 
 def _shown(name: str) -> str:

@@ -398,6 +398,11 @@ def test_a_folder_that_is_not_there(command: str, tmp_path: Path, capsys: pytest
         (["rows.ndjson", "--out", "out", "--query-history", ""], "query_history: is empty"),
         (["rows.ndjson", "--out", "out", "--shapes", ""], "shapes: is empty"),
         (["rows.ndjson", "--out", "out", "--forget-user", ""], "forget_user: is empty"),
+        (["rows.ndjson", "--out", os.fsdecode(b"o\xff")], "out: has bytes that are not UTF-8"),
+        (
+            ["rows.ndjson", "--out", "out", "--base", os.fsdecode(b"http://x/\xff/")],
+            "base: has bytes that are not UTF-8",
+        ),
     ],
 )
 def test_an_empty_option_is_no_option(option: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
