@@ -446,3 +446,19 @@ def test_a_choice_of_a_wrong_type_is_named(choice: dict[str, Any], words: str, o
     with pytest.raises(exporter.UsageError) as caught:
         exporter.push(out, **choice)
     assert str(caught.value) == words
+
+
+@pytest.mark.parametrize("compress", ["none", "gzip"])
+def test_files_of_another_syntax_are_the_same_graph_or_refused(compress: str, tmp_path: Path) -> None:
+    """One syntax alone is read; a file that is not in it would be missing without a word."""
+    out, foreign = tmp_path / "out", tmp_path / "foreign"
+    exporter.export(EXAMPLE, out, graph_format="turtle,ntriples", compress=compress, **ACCOUNT)
+    (foreign / "below").mkdir(parents=True)
+    for path in (out / "graph").iterdir():
+        (foreign / path.name).write_bytes(path.read_bytes())
+    with exporter.Graph(foreign) as graph:
+        assert graph.ask("user-history").rows
+    other = foreign / "below" / "more.nt"
+    other.write_text("<a:a> <a:b> <a:c> .\n", encoding="utf-8")
+    with pytest.raises(exporter.UsageError, match=f"^{other}: would not be read"):
+        exporter.Graph(foreign)

@@ -72,6 +72,8 @@ def graph_files(graph: Path) -> list[Path]:
         raise UsageError(
             f"{folder} holds no Turtle files (*.ttl). Give the folder that export wrote, or a folder or file of Turtle."
         )
+    if folder == graph:
+        _refuse_other_syntaxes(files, by_format)
     path = graph / "export.ttl"  # what the graph is, beside it
     return [*files, path] if folder != graph and path.is_file() else files
 
@@ -84,6 +86,23 @@ def _refuse_exports_in(folder: Path) -> None:
     if exports:
         more = f", one of {len(exports)} in it" if exports[1:] else ""
         raise UsageError(f"{folder} is not an export, and has exports in it. Give {exports[0]}{more}.")
+
+
+def _refuse_other_syntaxes(files: list[Path], by_format: Iterable[list[Path]]) -> None:
+    """Raises UsageError for a file in another syntax than those that are read, unless it is one of these again, by its
+    name: an export can write each file in several.
+    """
+    names = {_plain(path) for path in files}
+    for other in (path for paths in by_format for path in paths if path not in files and _plain(path) not in names):
+        raise UsageError(
+            f"{other}: would not be read, since {files[0]} is of another syntax, and one alone is read. Convert it, or "
+            "give a folder without it"
+        )
+
+
+def _plain(path: Path) -> Path:
+    """A path without the ending of its syntax, or of its compression."""
+    return path.with_suffix("").with_suffix("") if path.suffix == compressed.ENDING else path.with_suffix("")
 
 
 def _refuse_unread(paths: Iterable[Path]) -> None:

@@ -61,6 +61,8 @@ HIDDEN: Final = (".", "_")
 
 def refuse_unreadable(error: OSError) -> None:
     """For the walk through a folder: raises UsageError if a folder in it may not be read. One that is gone is none."""
+    if error.errno == errno.ELOOP:
+        raise UsageError(f"{error.filename}: is a link that leads to itself")
     if not isinstance(error, FileNotFoundError | NotADirectoryError):
         raise UsageError(
             f"{error.filename}: cannot be read: {error.strerror}; what is in it would be missing without a word. Let "

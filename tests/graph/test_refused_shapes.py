@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -152,6 +153,30 @@ def test_a_file_may_deactivate_the_shape_of_another(tmp_path: Path) -> None:
     assert {shape.name for shape in load(both[:1]).targeted} > own
     for every in (both, both[::-1]):
         assert {shape.name for shape in load(every).targeted} == own
+
+
+@pytest.mark.parametrize("name", ["more.rdf", "more.ttl.gz", "more.TTL", "finance/more.ttl"])
+def test_shapes_that_would_not_be_read_are_refused(name: str, tmp_path: Path) -> None:
+    (tmp_path / "finance").mkdir()
+    (tmp_path / "strict.ttl").write_text(f"{PREFIXES} {NODE} sh:nodeKind sh:IRI .", "utf-8")
+    more = f"{PREFIXES} {NODE} sh:minCount 1 .".encode()
+    (tmp_path / name).write_bytes(gzip.compress(more) if name.endswith(".gz") else more)
+    with pytest.raises(UsageError, match=f"{name}: has shapes that would not be read"):
+        load([tmp_path])
+    if name == "finance/more.ttl":
+        (tmp_path / name).write_text(f"{PREFIXES} ex:Other sh:targetClass ah:Query ; sh:nodeKind sh:IRI .", "utf-8")
+        assert load([tmp_path, tmp_path / "finance"]), "it is given, too"
+
+
+@pytest.mark.parametrize("name", ["README.md", "tests/data.ttl", "tests/data.ttl.gz", "..data/strict.ttl"])
+def test_beside_shapes_there_may_be_other_files(name: str, tmp_path: Path) -> None:
+    """Also hidden ones: as a ConfigMap of Kubernetes is mounted, its files are links into a hidden folder."""
+    (tmp_path / "strict.ttl").write_text(f"{PREFIXES} {NODE} sh:nodeKind sh:IRI .", "utf-8")
+    once = {shape.name for shape in load([tmp_path]).every}
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    has_shapes = name.startswith("..")
+    (tmp_path / name).write_text(f"{PREFIXES} {NODE} sh:minCount 1 ." if has_shapes else "<a:a> <a:b> <a:c> .", "utf-8")
+    assert {shape.name for shape in load([tmp_path]).every} == once
 
 
 def test_a_folder_without_shapes_is_refused(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, cast
@@ -32,7 +32,10 @@ from exporter.graph.shapes.model import (
 from exporter.graph.shapes.paths import REPEATED, Alternative, Inverse, PropertyPath, Repeated, Sequence
 from exporter.graph.shapes.source import ShapesGraph, path_of
 from exporter.graph.store import FORMATS
-from exporter.system.files import shapes_dir
+from exporter.system.files import BROKEN, everything_in, opened, shapes_dir, syntax_of
+
+_MAY_BE_SHAPES: Final = frozenset({*FORMATS, ".n3", ".nq", ".owl", ".rdf", ".shacl", ".trig"})
+"""Endings, in lower case, of files that may have shapes."""
 
 
 def own_files() -> list[Path]:
@@ -50,6 +53,27 @@ def files_of(folder: Path) -> list[Path]:
     if not paths:
         raise UsageError(f"{folder}: holds no shapes. Give a folder with your shapes in Turtle (*.ttl)")
     return paths
+
+
+def _refuse_unread(folders: Iterable[Path], read: Collection[Path]) -> None:
+    """Raise UsageError for a file below a folder, or of another syntax, that has shapes: they would never apply."""
+    for folder in folders:
+        for path in sorted(everything_in(folder, with_hidden=False)):
+            is_rdf = syntax_of(path).lower() in _MAY_BE_SHAPES and path.is_file()
+            if is_rdf and path.resolve() not in read and _has_shapes(path):
+                raise UsageError(
+                    f"{path}: has shapes that would not be read. Give it, or its folder, too, convert it to Turtle "
+                    "(*.ttl) if it is not, or move it elsewhere"
+                )
+
+
+def _has_shapes(path: Path) -> bool:
+    """Whether a file of any syntax names the vocabulary of SHACL."""
+    try:
+        with opened(path) as file:
+            return b"http://www.w3.org/ns/shacl#" in file.read()
+    except BROKEN:
+        return False
 
 
 def digest_of(folders: Iterable[Path]) -> str:
@@ -108,8 +132,9 @@ def shapes_graph(extra_dirs: Iterable[Path] = (), own: Iterable[Path] | None = N
     own = own_files() if own is None else list(own)
     for file in own:
         add(file)
-    known, paths = set(described), {file.resolve() for file in own}
+    known, paths, extra_dirs = set(described), {file.resolve() for file in own}, list(extra_dirs)
     folders = [(folder, [file for file in files_of(folder) if file.resolve() not in paths]) for folder in extra_dirs]
+    _refuse_unread(extra_dirs, {*paths, *(file.resolve() for _, files in folders for file in files)})
     given = dict[Path, list[Triple]]()
     for file in (file for _, files in folders for file in files):
         if file.resolve() not in given:
