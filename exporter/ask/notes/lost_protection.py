@@ -18,6 +18,7 @@ from exporter.ask.notes.mask_periods import (
     WHOLE,
     Held,
     Period,
+    has_settings,
     is_masked_around,
     masked_wholes,
     masks_of,
@@ -279,6 +280,8 @@ def lost_policies(asked: Asked) -> Iterator[str]:
 def _lost_settings(
     asked: Asked, property_: str, words: str, pronoun: str, domains: tuple[str, ...] = DATA
 ) -> Iterator[str]:
+    if not has_settings(asked.graph, property_):
+        return
     columns = asked.match_names("column_name")
     things = things_with(asked, "ah:TagSetting" if property_ == _TAGS else "ah:PolicySetting")
     successions = (

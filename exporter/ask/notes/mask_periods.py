@@ -364,6 +364,13 @@ def settings_of(graph: Lookups, thing: str, property_: str) -> dict[str, dict[st
     return by_element
 
 
+def has_settings(graph: Lookups, property_: str) -> bool:
+    """Whether rows set such a tag or policy anywhere, or enforced one: most accounts have no policies of most kinds."""
+    kind = _ENFORCED_KINDS.get(property_)
+    is_enforced = kind is not None and any(graph.with_text("ah:policyKind", kind))
+    return is_enforced or any(graph.with_text("ah:property", property_))
+
+
 def outside(starts: Iterable[datetime], known: Sequence[Held], left: Collection[datetime] = ()) -> Iterator[Held]:
     """The times from which on queries that started then enforced a policy outside of the times in which rows set one,
     ``known``; until rows set one again, or the column got another name, ``left``.
@@ -395,8 +402,7 @@ def _set_on(graph: Lookups, places: Collection[str], property_: str) -> Iterator
             _first(graph, [setting], "ah:validFrom"),
         )
         for place in places
-        for setting in graph.subjects("ah:settingOn", place)
-        if graph.text(setting, "ah:property") == property_
+        for setting in graph.once(_settings_on, place).get(property_, ())
     }
     changes = (change for place in places for change in graph.subjects("ah:changedObject", place)) if settings else ()
     cut = [_first(graph, [change], "prov:startedAtTime") for change in changes if _is_cut(graph, change)]
@@ -414,6 +420,14 @@ def _set_on(graph: Lookups, places: Collection[str], property_: str) -> Iterator
         of_same = (since for place, own, since in settings.values() if place == column and own & elements)
         if not any(since < time for since in of_same):
             yield setting, Held(EARLY, time if elements else LATE, time if elements else EARLY)
+
+
+def _settings_on(graph: Lookups, place: str) -> dict[str, list[str]]:
+    """The settings on an object by their property: several notes ask for each."""
+    settings = defaultdict[str, list[str]](list)
+    for setting in graph.subjects("ah:settingOn", place):
+        settings[graph.text(setting, "ah:property") or ""].append(setting)
+    return settings
 
 
 def _elements(graph: Lookups, setting: str) -> frozenset[str]:
