@@ -40,6 +40,7 @@ from exporter.backends.transports import (
     Sender,
     TransportSender,
     as_event,
+    follow_no_redirect,
 )
 from exporter.errors import UsageError
 from exporter.openlineage.settings import PRODUCER
@@ -104,7 +105,8 @@ class Backend:
             settings = dict(self.settings)
             if _kind(settings) in _KAFKA and isinstance(settings.get("config"), dict):
                 settings["config"] = {**_settings_of_kafka(settings["config"], wait, errors), **settings["config"]}
-            transport = get_default_factory().create(settings)
+            transport = get_default_factory().create(_at_once(settings))
+            follow_no_redirect(transport, self.secrets, patience)
         if isinstance(transport, NoopTransport):
             raise UsageError(_DISABLED)
         if self.address and isinstance(transport, HttpTransport | AsyncHttpTransport):
@@ -235,6 +237,24 @@ def _faults_of_settings(secrets: Secrets) -> Iterator[None]:
             raise UsageError(f"{_UNUSABLE}: the address is not a valid URL. {_SCHEMES}. {hint}") from None
         hint = next((hint for kind, hint in _HINTS.items() if isinstance(error, kind)), "")
         raise UsageError(f"{_UNUSABLE}: {type(error).__name__}: {secrets.shown(str(error))}{hint}") from None
+
+
+def _at_once(settings: Json) -> Json:
+    """The settings of a transport with others in it, where those of ``async_http`` are of ``http``: the client's
+    ``async_http`` follows redirects, and says that it sent what it only keeps.
+    """
+    parts = settings.get("transports")
+    if isinstance(parts, dict):
+        settings = {**settings, "transports": {name: part and _sent_at_once(part) for name, part in parts.items()}}
+    elif isinstance(parts, list):
+        settings = {**settings, "transports": [_sent_at_once(part) for part in parts]}
+    if isinstance(settings.get("transport"), dict):
+        settings = {**settings, "transport": _sent_at_once(settings["transport"])}
+    return settings
+
+
+def _sent_at_once(part: Json) -> Json:
+    return _at_once({**part, "type": "http"} if part.get("type") == "async_http" else part)
 
 
 def _settings_of_kafka(config: Json, wait: float, errors: BrokerErrors | None) -> Json:

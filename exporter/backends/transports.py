@@ -10,14 +10,20 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from openlineage.client import event_v2
 from openlineage.client.facet_v2 import parent_run
+from openlineage.client.transport.async_http import AsyncHttpTransport
+from openlineage.client.transport.http import HttpTransport
+from openlineage.client.transport.transport import Transport
+from requests import Session
 from requests.exceptions import ConnectionError as NoConnection
-from requests.exceptions import HTTPError, Timeout
+from requests.exceptions import HTTPError, Timeout, TooManyRedirects
 
 from exporter.backends.event import Json
 from exporter.backends.secrecy import TAKEN, AnswerKind, BackendAnswer, Secrets, of_status
+from exporter.backends.tokens import NoToken, bounded
 
 if TYPE_CHECKING:
-    from openlineage.client.transport import Transport
+    from collections.abc import Iterator
+
     from openlineage.client.transport.kafka import KafkaTransport
 
 Event = event_v2.RunEvent | event_v2.JobEvent | event_v2.DatasetEvent
@@ -62,25 +68,20 @@ class TransportSender:
         try:
             event = json.loads(body)
             self._transport.emit(event if self._transport.kind in _TAKE_DICTS else as_event(event))
-        except HTTPError as error:
-            if error.response is None:
-                return BackendAnswer(AnswerKind.SILENT, self._shown(error))
-            response = error.response
-            headers = response.headers
-            return of_status(
-                response.status_code,
-                response.text,
-                headers.get("Retry-After"),
-                self._secrets,
-                headers.get("Location"),
-            )
-        except (NoConnection, Timeout, ConnectionError, TimeoutError) as error:
-            return BackendAnswer(AnswerKind.SILENT, self._shown(error))
-        except ImportError as error:  # some transports load their library with the first event; no event will go
-            return BackendAnswer(AnswerKind.DENIED, f"{self._shown(error)}: install it beside the exporter")
         except Exception as error:  # noqa: BLE001 - transports may be anybody's and raise anything
-            return BackendAnswer(AnswerKind.ERROR, self._shown(error))
+            return self._answer_of(error)
         return TAKEN
+
+    def _answer_of(self, error: Exception) -> BackendAnswer:
+        if isinstance(error, NoToken):
+            return error.answer
+        if isinstance(error, HTTPError | TooManyRedirects) and error.response is not None:
+            status, text, headers = error.response.status_code, error.response.text, error.response.headers
+            return of_status(status, text, headers.get("Retry-After"), self._secrets, headers.get("Location"))
+        if isinstance(error, ImportError):  # some load their library with the first event; no event will go
+            return BackendAnswer(AnswerKind.DENIED, f"{self._shown(error)}: install it beside the exporter")
+        is_silent = isinstance(error, HTTPError | NoConnection | Timeout | ConnectionError | TimeoutError)
+        return BackendAnswer(AnswerKind.SILENT if is_silent else AnswerKind.ERROR, self._shown(error))
 
     def _shown(self, error: Exception) -> str:
         return f"{type(error).__name__}: {self._secrets.shown(str(error))}"
@@ -90,6 +91,28 @@ class TransportSender:
             return None if self._transport.close() else "the transport closed before all events were sent"
         except Exception as error:  # noqa: BLE001 - anybody's transport
             return self._shown(error)
+
+
+def parts_of(transport: Transport) -> Iterator[Transport]:
+    """The transport, and those of the client's that it sends with: a composite has several, others one."""
+    yield transport
+    inner = [getattr(transport, name, None) for name in ("transport", "http")]
+    for part in (*(getattr(transport, "transports", None) or ()), *inner):
+        if isinstance(part, Transport):
+            yield from parts_of(part)
+
+
+def follow_no_redirect(transport: Transport, secrets: Secrets, patience: float) -> None:
+    """For the client's transports by HTTP: tokens are asked for as in :mod:`exporter.backends.tokens`, and what asks
+    for another address is an error. With an event, the client would send the headers of the settings there, too.
+    """
+    for part in parts_of(transport):
+        if isinstance(part, HttpTransport | AsyncHttpTransport):
+            part.config.auth = bounded(part.config.auth, secrets, patience)
+        if isinstance(part, HttpTransport):
+            session = Session()
+            session.max_redirects = 0
+            part.session = session
 
 
 class BrokerErrors:
