@@ -20,6 +20,7 @@ from urllib.parse import urljoin
 
 from openlineage.client import OpenLineageClient
 from openlineage.client.event_v2 import Job, Run, RunEvent
+from openlineage.client.facet_v2 import tags_job, tags_run
 from openlineage.client.serde import Serde
 from openlineage.client.transport import get_default_factory
 from openlineage.client.transport.async_http import AsyncHttpTransport
@@ -141,8 +142,29 @@ class Client:
 
     def with_facets(self, event: Json) -> Json:
         """The event with the tags and environment variables that the settings add."""
+        event = {
+            **event,
+            **{name: _with_tags(event[name], *kinds) for name, kinds in _TAGS.items() if name in event},
+        }
         extended = self.settings.update_event_tags_facets(self.settings.add_environment_facets(as_event(event)))
         return dict(json.loads(Serde.to_json(extended)))
+
+
+_TAGS: Final = {
+    "run": (tags_run.TagsRunFacet, tags_run.TagsRunFacetFields),
+    "job": (tags_job.TagsJobFacet, tags_job.TagsJobFacetFields),
+}
+
+
+def _with_tags(document: Json, kind: Any, of_tag: Any) -> Json:
+    """A run or job of an event with a copy of its facets, to which the client may add, and with its tags as the
+    client's objects: it adds to no others.
+    """
+    facets = dict(document.get("facets") or {})
+    if tags := facets.get("tags"):
+        of_event = [of_tag(tag["key"], tag["value"], tag.get("source")) for tag in tags.get("tags") or ()]
+        facets["tags"] = kind(tags=of_event, producer=tags["_producer"])
+    return {**document, "facets": facets}
 
 
 class _NoTransports(TransportFactory):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from exporter.backends.ledger import NOT_TAKEN, SENDING, TAKEN, Ledger, fingerprint
+from exporter.backends.ledger import SET_ASIDE, SENDING, TAKEN, Ledger, fingerprint
 from exporter.cli import main
 from tests import golden
 from tests.backends.hostile import Asked, Hostile, Reply, folder, history
@@ -102,7 +102,7 @@ MARKS: Final = [fingerprint({"n": n}) for n in range(5)]
 
 def test_a_ledger_with_an_incomplete_last_line(tmp_path: Path) -> None:
     lines = [f"{SENDING} {MARKS[0]}", f"{TAKEN} {MARKS[0]}", f"{SENDING} {MARKS[1]}", f"{SENDING} {MARKS[2]}"]
-    lines += [f"{NOT_TAKEN} {MARKS[2]}", f"{TAKEN} {MARKS[3][:-7]}"]
+    lines += [f"{SET_ASIDE} {MARKS[2]}", f"{TAKEN} {MARKS[3][:-7]}"]
     for end in (0, 1, 5, 20):
         place = tmp_path / str(end)
         place.mkdir()
