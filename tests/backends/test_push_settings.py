@@ -440,6 +440,36 @@ def test_filters_tags_and_variables_of_the_settings(
     assert variables == [{"name": "TEAM", "value": "data"}]
 
 
+@pytest.mark.parametrize("own", [{"tags": {"job": {"tier": "gold"}, "run": {"Env": "prod"}}}, {"facets": {}}])
+def test_tags_of_the_settings_are_added_to_those_of_an_event(
+    own: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An export gives each run and job tags of its own (user, role, warehouse); one of the same key is replaced."""
+    monkeypatch.setenv("TEAM", "data")
+    mine = [{"key": "user", "value": "A", "source": "SNOWFLAKE"}, {"key": "env", "value": "x", "source": "SNOWFLAKE"}]
+    facet = {"_producer": "https://example.com/p", "_schemaURL": "https://example.com/s", "tags": mine}
+    events = run("q", 0, reads=["S"], writes=["T"])
+    for event in events:
+        event["run"]["facets"]["tags"] = event["job"]["facets"]["tags"] = facet
+    where = folder(tmp_path / "out", events)
+    with Hostile() as server:
+        told = {"transport": {"type": "http", "url": server.url}, "facets": {"environment_variables": ["TEAM"]}, **own}
+        told["facets"] = {"environment_variables": ["TEAM"]}
+        (tmp_path / "openlineage.yml").write_text(json.dumps(told))
+        assert push(where, None, capsys)[:2] == (0, counted(delivered=2))
+    has_tags = "tags" in own
+    for event in server.taken:
+        of_job, of_run = event["job"]["facets"]["tags"], event["run"]["facets"]["tags"]
+        assert of_job["_producer"] == of_run["_producer"] == facet["_producer"]
+        assert "TagsRunFacet" in of_run["_schemaURL"]
+        tags = {tag["key"]: (tag["value"], tag["source"]) for tag in of_run["tags"]}
+        assert tags.pop("openlineage_client_version")[1] == "OPENLINEAGE_CLIENT"
+        assert tags == {"user": ("A", "SNOWFLAKE"), "env": ("prod", "USER") if has_tags else ("x", "SNOWFLAKE")}
+        extra = [{"key": "tier", "value": "gold", "source": "USER"}] if has_tags else []
+        assert of_job["tags"] == [*mine, *extra]
+        assert event["run"]["facets"]["externalQuery"]["externalQueryId"] == "q"
+
+
 # --- secrets ----------------------------------------------------------------------------------------------------------
 
 
