@@ -16,7 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
+from urllib.request import url2pathname
 
 from openlineage.client import OpenLineageClient
 from openlineage.client.event_v2 import Job, Run, RunEvent
@@ -24,6 +25,7 @@ from openlineage.client.facet_v2 import tags_job, tags_run
 from openlineage.client.serde import Serde
 from openlineage.client.transport import get_default_factory
 from openlineage.client.transport.async_http import AsyncHttpTransport
+from openlineage.client.transport.file import FileConfig, FileTransport
 from openlineage.client.transport.http import HttpConfig, HttpTransport
 from openlineage.client.transport.kafka import KafkaTransport
 from openlineage.client.transport.noop import NoopTransport
@@ -37,6 +39,7 @@ from exporter.backends.secrecy import Secrets, without_secrets
 from exporter.backends.transports import (
     KAFKA_WAIT,
     BrokerErrors,
+    FileSender,
     KafkaSender,
     Sender,
     TransportSender,
@@ -116,6 +119,8 @@ class Backend:
             return HttpSender(self.address, transport.config, timeout, connections, self.secrets, patience)
         if isinstance(transport, KafkaTransport) and transport.producer is not None:
             return KafkaSender(transport, self.secrets, wait, errors)
+        if isinstance(transport, FileTransport) and transport.config.append and (path := _local(transport.config)):
+            return FileSender(transport, self.secrets, path)
         return TransportSender(transport, self.secrets)
 
 
@@ -259,6 +264,14 @@ def _faults_of_settings(secrets: Secrets) -> Iterator[None]:
             raise UsageError(f"{_UNUSABLE}: the address is not a valid URL. {_SCHEMES}. {hint}") from None
         hint = next((hint for kind, hint in _HINTS.items() if isinstance(error, kind)), "")
         raise UsageError(f"{_UNUSABLE}: {type(error).__name__}: {secrets.shown(str(error))}{hint}") from None
+
+
+def _local(config: FileConfig) -> Path | None:
+    """The file on this machine that the transport writes to, None where it is elsewhere."""
+    path = str(config.log_file_path)
+    if config.filesystem or ("://" in path and not path.startswith("file://")):
+        return None
+    return Path(url2pathname(urlsplit(path).path) if path.startswith("file://") else path)
 
 
 def _at_once(settings: Json) -> Json:

@@ -2,10 +2,10 @@
 
 A line is a sign and an event's fingerprint: ``>`` it is being sent, ``+`` it was taken, ``-`` it was set aside, ``.``
 it was not taken and is left for the next push, ``!`` it was taken after it had been set aside, and what has to follow
-it was not sent again yet. ``=`` has the id of a run whose end was taken, whatever it said; for backends that keep what each event of a run said, ``@``
-has that run and its job (:func:`run_and_job`). However the process ends, at most the last line is incomplete, and its
-event is sent again. The file is flushed to disk once a second and at the end; what a failing machine loses of the last
-second is also sent again.
+it was not sent again yet. ``=`` has the id of a run whose end was taken, whatever it said; for backends that keep what
+each event of a run said, ``@`` has that run and its job (:func:`run_and_job`). However the process ends, at most the
+last line is incomplete, and its event is sent again. The file is flushed to disk once a second and at the end; what a
+failing machine loses of the last second is also sent again.
 
 The fingerprint depends on an event's content alone, so delivered events are recognized in later exports too: an export
 that replaces a folder passes the ledger on to the new one (:mod:`exporter.publish.places`).

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
+import os
 import sys
 import time
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from openlineage.client import event_v2
@@ -33,6 +37,9 @@ KAFKA_WAIT: Final = 20.0
 """The most seconds in which a broker confirms an event, where the user's patience is not less."""
 _REPORT: Final = 1.0
 """Seconds after which Kafka's client has reported at the latest that it gave a message up."""
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""Errors of a disk that no further event can be written to."""
+_BLOCK: Final = 1 << 16
 _NO_BROKER: Final = {
     *("_MSG_TIMED_OUT", "_TIMED_OUT", "_TRANSPORT", "_ALL_BROKERS_DOWN", "_RESOLVE"),
     *("_PURGE_QUEUE", "_PURGE_INFLIGHT"),
@@ -91,6 +98,61 @@ class TransportSender:
             return None if self._transport.close() else "the transport closed before all events were sent"
         except Exception as error:  # noqa: BLE001 - anybody's transport
             return self._shown(error)
+
+
+class FileSender(TransportSender):
+    """A local file to which each event is appended as a line. A line that was not written in full is taken away, that
+    of an earlier push, too, and what the system says of the disk is raised. (The client says it in words alone.)
+    """
+
+    def __init__(self, transport: Transport, secrets: Secrets, path: Path) -> None:
+        super().__init__(transport, secrets)
+        self._path, self._is_begun = path, False
+
+    def send(self, body: bytes) -> BackendAnswer:
+        if not self._is_begun:  # not before: the file is that of the push that holds the ledger
+            end_at_a_line(self._path)
+            self._is_begun = True
+        is_device = self._path.exists() and not self._path.is_file()
+        former = None if is_device else self._path.stat().st_size if self._path.is_file() else 0
+        answer = None
+        try:
+            answer = super().send(body)
+        finally:
+            if former is not None and (answer is None or answer.kind is not AnswerKind.TAKEN):
+                with suppress(OSError):  # it could not be opened, so there is nothing of the event in it
+                    os.truncate(self._path, former)
+        return answer
+
+    def _answer_of(self, error: Exception) -> BackendAnswer:
+        if isinstance(error.__cause__, OSError) and error.__cause__.errno in _FULL:
+            raise OSError(error.__cause__.errno, error.__cause__.strerror, str(self._path)) from None
+        return super()._answer_of(error)
+
+
+def end_at_a_line(path: Path) -> None:
+    """Makes the end of a file of events the end of a line: what is after the last one is an event without its end, or
+    a part of one, which goes.
+    """
+    if not path.is_file():  # not there yet, or a device or a pipe
+        return
+    with suppress(PermissionError), path.open("rb+") as file:
+        size = start = file.seek(0, os.SEEK_END)
+        tail = b""
+        while start and b"\n" not in tail:
+            start = max(start - _BLOCK, 0)
+            file.seek(start)
+            tail = file.read(min(_BLOCK, size - start)) + tail
+        rest = tail.rpartition(b"\n")[2]
+        if not rest:
+            return
+        try:
+            json.loads(rest)
+        except ValueError:
+            file.truncate(size - len(rest))
+        else:
+            file.seek(size)
+            file.write(b"\n")
 
 
 def parts_of(transport: Transport) -> Iterator[Transport]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from exporter.backends.ledger import SET_ASIDE, SENDING, TAKEN, Ledger, fingerprint
+from exporter.backends.ledger import SENDING, SET_ASIDE, TAKEN, Ledger, fingerprint
 from exporter.cli import main
 from tests import golden
 from tests.backends.hostile import Asked, Hostile, Reply, folder, history
@@ -78,6 +78,36 @@ def test_interrupted_by_a_person(tmp_path: Path, capsys: pytest.CaptureFixture[s
         assert "Traceback" not in said
         assert push(where, server.url, capsys).code == 0
     assert texts(server.taken) == texts(EVENTS), "an interruption lets what is on its way arrive"
+
+
+SCRIPT: Final = """
+import sys
+from exporter import push
+push(sys.argv[1])
+print("went on")
+"""
+
+
+def test_a_script_that_is_interrupted_does_not_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """docs/python.md: as everywhere in Python."""
+    where = folder(tmp_path / "out", EVENTS)
+    env = {**os.environ, "PYTHONPATH": str(golden.ROOT)}
+    with Hostile(lambda _: Reply(hang=0.02)) as server:
+        command = [sys.executable, "-c", SCRIPT, str(where)]
+        process = subprocess.Popen(
+            command,
+            env={**env, "OPENLINEAGE_URL": server.url},
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        wait_for(server, 30)
+        process.send_signal(signal.SIGINT)
+        out, said = process.communicate(timeout=30)
+        assert (process.returncode, out) == (-signal.SIGINT, "")
+        assert "KeyboardInterrupt" in said
+        assert push(where, server.url, capsys).code == 0
+    assert texts(server.taken) == texts(EVENTS)
 
 
 def test_the_order_holds_over_a_kill(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ import base64
 import html
 import json
 import os
+import resource
 import socket
 import ssl
 import subprocess
@@ -201,6 +202,41 @@ def test_a_file_is_in_the_order_of_time(tmp_path: Path, capsys: pytest.CaptureFi
     ends = [(line["eventTime"], line["eventType"] == "COMPLETE") for line in lines if "run" in line]
     assert len(ends) == 60
     assert ends == sorted(ends)
+
+
+@pytest.mark.parametrize("part", [1, 100, -1], ids=["first byte", "within", "without its end"])
+def test_a_file_has_whole_lines_after_a_full_disk(
+    part: int, events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """docs/faults.md: exit 4, and the next push continues. docs/backends/file.md: one event a line."""
+    file = tmp_path / "lineage"
+    before = json.dumps({"x": "y" * (2 << 20)}) + "\n"
+    file.write_text(before + json.dumps(EVENTS[0])[:50], "utf-8")  # which a push that was killed left
+    settings(tmp_path, type="file", log_file_path=str(file), append=True)
+    line = min(len(Serde.to_json(event)) + 1 for event in EVENTS)
+    former = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + part % line, former[1]))
+    try:
+        assert main(["push", str(events)]) == 4
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, former)
+    assert f"{file}: a file has become larger than the system allows" in capsys.readouterr().err
+    assert file.read_text("utf-8") == before
+    assert push(events, None, capsys)[:2] == (0, counted(delivered=6))
+    lines = file.read_text("utf-8").splitlines()[1:]
+    assert texts(map(json.loads, lines)) == texts(EVENTS)
+
+
+def test_an_event_without_the_end_of_its_line_keeps_it(
+    events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "lineage"
+    file.write_text(json.dumps({"of": "another program"}), "utf-8")
+    settings(tmp_path, type="file", log_file_path=f"file://{file}", append=True)
+    assert push(events, None, capsys)[:2] == (0, counted(delivered=6))
+    lines = file.read_text("utf-8").splitlines()
+    assert json.loads(lines[0]) == {"of": "another program"}
+    assert len(lines) == 7
 
 
 def test_file_that_cannot_be_written(events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
