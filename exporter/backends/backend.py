@@ -48,6 +48,7 @@ from exporter.backends.transports import (
 )
 from exporter.errors import UsageError
 from exporter.openlineage.settings import PRODUCER
+from exporter.system import faults
 from exporter.system.terminal import visible
 
 _NOT_CONFIGURED: Final = (
@@ -183,6 +184,7 @@ def client() -> Client:
     """Reads the client's settings; connects to nothing. Raises UsageError where no backend is configured or the
     settings are invalid.
     """
+    _refuse_other_bytes()
     secrets = Secrets.of({}, os.environ)
     with _quiet_client() as texts, _faults_of_settings(secrets):
         openlineage_client = OpenLineageClient(factory=_NoTransports())
@@ -202,6 +204,13 @@ def client() -> Client:
         addresses = [_address_of(part, secrets) for part in parts]  # all before the first name, which shows none
         backends = [Backend.of(part, address, secrets) for part, address in zip(parts, addresses, strict=True)]
     return Client(openlineage_client, tuple(backends))
+
+
+def _refuse_other_bytes() -> None:
+    """Raises UsageError for a variable of the client that is not UTF-8: no address and no header can have it."""
+    for name, value in os.environ.items():
+        if name.startswith("OPENLINEAGE") and value != value.encode("utf-8", "replace").decode("utf-8"):
+            raise UsageError(f"{visible(name)}: has bytes that are not UTF-8; set it without them, or unset it")
 
 
 def _of_environment() -> Json:
@@ -259,6 +268,8 @@ def _faults_of_settings(secrets: Secrets) -> Iterator[None]:
     except UsageError:
         raise
     except Exception as error:  # noqa: BLE001 - the client raises what its transports raise, even bare KeyErrors
+        if faults.is_of_lost_folder(error):  # where the client looks for openlineage.yml
+            raise UsageError(faults.words(error, "nothing was sent")) from None
         if "valid url" in str(error):  # the client's words show the address, whose password nothing can find
             hint = "In a user and a password, /, #, ? and @ are percent-encoded"
             raise UsageError(f"{_UNUSABLE}: the address is not a valid URL. {_SCHEMES}. {hint}") from None

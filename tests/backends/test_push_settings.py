@@ -181,6 +181,34 @@ def test_redirects_are_not_followed(events: Path, capsys: pytest.CaptureFixture[
     )
 
 
+def test_a_folder_that_is_gone_is_said_to_be(
+    events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An export that replaces the folder in which a shell is leaves it in one that is not there any more."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    monkeypatch.setenv("OPENLINEAGE_URL", "http://127.0.0.1:1")
+    assert main(["push", str(events)]) == 2
+    said = capsys.readouterr().err
+    assert "the folder in which this was started was removed or replaced; nothing was sent" in said
+    assert "(cd) and start it again" in said
+
+
+@pytest.mark.parametrize("name", ["OPENLINEAGE_API_KEY", "OPENLINEAGE_URL", "OPENLINEAGE_ENDPOINT"])
+def test_settings_with_bytes_that_are_not_utf_8_are_no_fault_of_the_program(
+    name: str, events: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Hostile() as server:
+        monkeypatch.setenv("OPENLINEAGE_URL", server.url)
+        monkeypatch.setenv(name, f"{os.environ.get(name, 'secret')}/a\udcffb")
+        code = main(["push", str(events), "--patience", "0"])
+    assert code == 2
+    assert f"{name}: has bytes that are not UTF-8" in capsys.readouterr().err
+    assert server.asked == []
+
+
 # --- the others -------------------------------------------------------------------------------------------------------
 
 
