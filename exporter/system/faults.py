@@ -80,17 +80,6 @@ def words(error: BaseException, so_far: str) -> str | None:
     return f"{f'{where}: ' if where else ''}{problem}; {so_far}. To go on, {helps} and start it again"
 
 
-def is_of_lost_folder(error: BaseException) -> bool:
-    """Whether the error says that the folder in which the program was started is not there any more."""
-    if not isinstance(error, FileNotFoundError) or error.filename is not None:
-        return False
-    try:
-        Path.cwd()
-    except FileNotFoundError:
-        return True
-    return False
-
-
 def _found(error: BaseException) -> tuple[str, str] | None:
     if is_of_lost_folder(error):
         return _NO_FOLDER
@@ -105,6 +94,17 @@ def _found(error: BaseException) -> tuple[str, str] | None:
     except OSError:  # py4j asks Java for the text of its exceptions, but Java has ended
         return _ENDED
     return next((texts for mark, texts in _BY_TEXT.items() if mark in text), None)
+
+
+def is_of_lost_folder(error: BaseException) -> bool:
+    """Whether the error says that the folder in which the program was started is not there any more."""
+    if not isinstance(error, FileNotFoundError) or error.filename is not None:
+        return False
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 _WORDS: Final = (
