@@ -86,7 +86,8 @@ def push(
     ``choices``: ``runs``, ``profile``, ``letter_case``, ``concurrency``, ``rate`` (events a second), ``patience``
     (seconds). ``config``: a file of settings, of which the table ``[push]`` is read. ``warn``: receives the messages
     that the command prints, one line each, some in other threads. Raises UsageError where the folder has no events, no
-    backend is configured, or a choice cannot be used.
+    backend is configured, or a choice cannot be used, and KeyboardInterrupt after Ctrl-C, once what was on its way has
+    arrived: what was delivered is recorded, and the next push continues from there.
     """
     from exporter.backends.command import deliver  # noqa: PLC0415 - only who pushes needs a client
     from exporter.backends.profiles import PushOptions  # noqa: PLC0415 - slow to import; export does not need it
@@ -94,7 +95,10 @@ def push(
     _require_known(choices, [field.name for field in fields(PushOptions)])
     _require_function(warn)
     path = Path(files.path_of("folder", folder))
-    return deliver(path, configuration.load_push(choices, _file_of(config)), warn)
+    pushed = deliver(path, configuration.load_push(choices, _file_of(config)), warn)
+    if pushed.interrupted:
+        raise KeyboardInterrupt
+    return pushed
 
 
 def _file_of(config: str | os.PathLike[str] | None) -> Path | None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from exporter.backends.event import Json
-from exporter.backends.ledger import NOT_TAKEN, SENDING, Ledger
+from exporter.backends.ledger import LEFT, SENDING, TAKEN_LATE, Ledger
 from exporter.backends.ledger import TAKEN as WAS_TAKEN
 from exporter.backends.secrecy import TAKEN, AnswerKind, BackendAnswer
 
@@ -144,8 +144,8 @@ class Attempts:
     """Delivers events to a backend, adapted to it, at the push's pace. Thread-safe. ``patience``: the seconds for which
     an event is tried again while the backend does not answer. ``on_silent``: called with the reason when it no longer
     answers, once until it does again, and once a minute at most. ``taken_late``: the fingerprints of events that an
-    earlier push had set aside, and that were taken now: for the ledger they are still being sent, until it has what has
-    to follow them.
+    earlier push had set aside, and that were taken by this one, or by one that ended before it sent what has to follow
+    them.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - what is sent, where to, and how long
@@ -154,17 +154,17 @@ class Attempts:
         self._fit, self._sender, self._ledger, self._pace = fit, sender, ledger, pace
         self._patience, self._on_silent = patience, on_silent
         self._taken, self._is_silent, self._silence_said_at = 0, False, -_GAP
-        self.taken_late: list[str] = []
+        self.taken_late = [*ledger.late]
 
     def deliver(self, item: Item, line: bytes, event: Json) -> AttemptResult:
         """Sends one event until it is accepted or the tries are used up; ``line``: its text. The ledger records it as
-        taken if all of its parts were taken, else as not taken, also after errors.
+        taken if all of its parts were taken, else as left, also after errors.
         """
         fitted = self._fit.fit(event, line, item)
         if fitted.refused:
             return AttemptResult(BackendAnswer(AnswerKind.REFUSED, f"not sent: {fitted.refused}"))
         self._ledger.write(SENDING, item.mark)
-        all_tries, sign, lost = 0, NOT_TAKEN, [*fitted.lost]
+        all_tries, sign, lost = 0, LEFT, [*fitted.lost]
         try:
             for body in fitted.bodies:
                 answer, tries = self._try(body)
@@ -172,14 +172,13 @@ class Attempts:
                 if answer.kind is not AnswerKind.TAKEN:
                     return AttemptResult(answer, all_tries)
                 lost += [f"by the backend: {answer.text}"] if answer.text else []
-            sign = WAS_TAKEN
+            sign = TAKEN_LATE if item.mark in self._ledger.refused else WAS_TAKEN
         except Stopped:
             return AttemptResult()
         finally:
-            if sign == WAS_TAKEN and item.mark in self._ledger.refused:
-                self.taken_late.append(item.mark)
-            else:
-                self._ledger.write(sign, item.mark)
+            self._ledger.write(sign, item.mark)
+        if sign == TAKEN_LATE:
+            self.taken_late.append(item.mark)
         for record in fitted.records:
             self._ledger.write(*record)
         if lost:

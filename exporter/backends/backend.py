@@ -16,13 +16,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
+from urllib.request import url2pathname
 
 from openlineage.client import OpenLineageClient
 from openlineage.client.event_v2 import Job, Run, RunEvent
+from openlineage.client.facet_v2 import tags_job, tags_run
 from openlineage.client.serde import Serde
 from openlineage.client.transport import get_default_factory
 from openlineage.client.transport.async_http import AsyncHttpTransport
+from openlineage.client.transport.file import FileConfig, FileTransport
 from openlineage.client.transport.http import HttpConfig, HttpTransport
 from openlineage.client.transport.kafka import KafkaTransport
 from openlineage.client.transport.noop import NoopTransport
@@ -36,13 +39,16 @@ from exporter.backends.secrecy import Secrets, without_secrets
 from exporter.backends.transports import (
     KAFKA_WAIT,
     BrokerErrors,
+    FileSender,
     KafkaSender,
     Sender,
     TransportSender,
     as_event,
+    follow_no_redirect,
 )
 from exporter.errors import UsageError
 from exporter.openlineage.settings import PRODUCER
+from exporter.system import faults
 from exporter.system.terminal import visible
 
 _NOT_CONFIGURED: Final = (
@@ -104,7 +110,8 @@ class Backend:
             settings = dict(self.settings)
             if _kind(settings) in _KAFKA and isinstance(settings.get("config"), dict):
                 settings["config"] = {**_settings_of_kafka(settings["config"], wait, errors), **settings["config"]}
-            transport = get_default_factory().create(settings)
+            transport = get_default_factory().create(_at_once(settings))
+            follow_no_redirect(transport, self.secrets, patience)
         if isinstance(transport, NoopTransport):
             raise UsageError(_DISABLED)
         if self.address and isinstance(transport, HttpTransport | AsyncHttpTransport):
@@ -113,6 +120,8 @@ class Backend:
             return HttpSender(self.address, transport.config, timeout, connections, self.secrets, patience)
         if isinstance(transport, KafkaTransport) and transport.producer is not None:
             return KafkaSender(transport, self.secrets, wait, errors)
+        if isinstance(transport, FileTransport) and transport.config.append and (path := _local(transport.config)):
+            return FileSender(transport, self.secrets, path)
         return TransportSender(transport, self.secrets)
 
 
@@ -139,8 +148,29 @@ class Client:
 
     def with_facets(self, event: Json) -> Json:
         """The event with the tags and environment variables that the settings add."""
+        event = {
+            **event,
+            **{name: _with_tags(event[name], *kinds) for name, kinds in _TAGS.items() if name in event},
+        }
         extended = self.settings.update_event_tags_facets(self.settings.add_environment_facets(as_event(event)))
         return dict(json.loads(Serde.to_json(extended)))
+
+
+_TAGS: Final = {
+    "run": (tags_run.TagsRunFacet, tags_run.TagsRunFacetFields),
+    "job": (tags_job.TagsJobFacet, tags_job.TagsJobFacetFields),
+}
+
+
+def _with_tags(document: Json, kind: Any, of_tag: Any) -> Json:
+    """A run or job of an event with a copy of its facets, to which the client may add, and with its tags as the
+    client's objects: it adds to no others.
+    """
+    facets = dict(document.get("facets") or {})
+    if tags := facets.get("tags"):
+        of_event = [of_tag(tag["key"], tag["value"], tag.get("source")) for tag in tags.get("tags") or ()]
+        facets["tags"] = kind(tags=of_event, producer=tags["_producer"])
+    return {**document, "facets": facets}
 
 
 class _NoTransports(TransportFactory):
@@ -154,6 +184,7 @@ def client() -> Client:
     """Reads the client's settings; connects to nothing. Raises UsageError where no backend is configured or the
     settings are invalid.
     """
+    _refuse_other_bytes()
     secrets = Secrets.of({}, os.environ)
     with _quiet_client() as texts, _faults_of_settings(secrets):
         openlineage_client = OpenLineageClient(factory=_NoTransports())
@@ -173,6 +204,13 @@ def client() -> Client:
         addresses = [_address_of(part, secrets) for part in parts]  # all before the first name, which shows none
         backends = [Backend.of(part, address, secrets) for part, address in zip(parts, addresses, strict=True)]
     return Client(openlineage_client, tuple(backends))
+
+
+def _refuse_other_bytes() -> None:
+    """Raises UsageError for a variable of the client that is not UTF-8: no address and no header can have it."""
+    for name, value in os.environ.items():
+        if name.startswith("OPENLINEAGE") and value != value.encode("utf-8", "replace").decode("utf-8"):
+            raise UsageError(f"{visible(name)}: has bytes that are not UTF-8; set it without them, or unset it")
 
 
 def _of_environment() -> Json:
@@ -230,11 +268,39 @@ def _faults_of_settings(secrets: Secrets) -> Iterator[None]:
     except UsageError:
         raise
     except Exception as error:  # noqa: BLE001 - the client raises what its transports raise, even bare KeyErrors
+        if faults.is_of_lost_folder(error):  # where the client looks for openlineage.yml
+            raise UsageError(faults.words(error, "nothing was sent")) from None
         if "valid url" in str(error):  # the client's words show the address, whose password nothing can find
             hint = "In a user and a password, /, #, ? and @ are percent-encoded"
             raise UsageError(f"{_UNUSABLE}: the address is not a valid URL. {_SCHEMES}. {hint}") from None
         hint = next((hint for kind, hint in _HINTS.items() if isinstance(error, kind)), "")
         raise UsageError(f"{_UNUSABLE}: {type(error).__name__}: {secrets.shown(str(error))}{hint}") from None
+
+
+def _local(config: FileConfig) -> Path | None:
+    """The file on this machine that the transport writes to, None where it is elsewhere."""
+    path = str(config.log_file_path)
+    if config.filesystem or ("://" in path and not path.startswith("file://")):
+        return None
+    return Path(url2pathname(urlsplit(path).path) if path.startswith("file://") else path)
+
+
+def _at_once(settings: Json) -> Json:
+    """The settings of a transport with others in it, where those of ``async_http`` are of ``http``: the client's
+    ``async_http`` follows redirects, and says that it sent what it only keeps.
+    """
+    parts = settings.get("transports")
+    if isinstance(parts, dict):
+        settings = {**settings, "transports": {name: part and _sent_at_once(part) for name, part in parts.items()}}
+    elif isinstance(parts, list):
+        settings = {**settings, "transports": [_sent_at_once(part) for part in parts]}
+    if isinstance(settings.get("transport"), dict):
+        settings = {**settings, "transport": _sent_at_once(settings["transport"])}
+    return settings
+
+
+def _sent_at_once(part: Json) -> Json:
+    return _at_once({**part, "type": "http"} if part.get("type") == "async_http" else part)
 
 
 def _settings_of_kafka(config: Json, wait: float, errors: BrokerErrors | None) -> Json:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.backends.attempts import AttemptResult, Attempts, Pace
 from exporter.backends.event import Json, facet, thing_of
-from exporter.backends.ledger import SENDING, TAKEN, Ledger
+from exporter.backends.ledger import SENDING, SET_ASIDE, TAKEN, Ledger
 from exporter.backends.secrecy import AnswerKind, BackendAnswer
 
 if TYPE_CHECKING:
@@ -271,6 +271,7 @@ class Delivery:
 
     def _set_aside(self, failed: _Failure) -> None:
         self._counts.set_aside += 1
+        self._ledger.write(SET_ASIDE, failed.item.mark)
         self._marks_set_aside.add(failed.item.mark)
         self.refusals[failed.answer.text[:100]] += 1
         event = json.loads(self._index.line(failed.item))

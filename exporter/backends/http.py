@@ -1,111 +1,31 @@
-"""The sender for HTTP: it keeps connections open, and uses the settings of the client's own HTTP transport.
-
-An answer has to be complete in time. A timeout of a socket is that of one packet: a backend that sends a byte at a time
-is never too late. Here the whole answer has a time, its status and headers too. It gets more of it only for what has
-come.
-"""
+"""The sender for HTTP: it keeps connections open, and uses the settings of the client's own HTTP transport."""
 
 from __future__ import annotations
 
-import contextlib
 import gzip
-import io
 import json
-import os
 import re
-import time
 from collections.abc import Mapping, Sequence
-from enum import Enum
-from http.client import HTTPResponse
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, unquote, urlsplit
 
 import urllib3
 from openlineage.client.transport.http import HttpCompression
-from requests.utils import DEFAULT_CA_BUNDLE_PATH, get_environ_proxies, select_proxy
-from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
-from urllib3.exceptions import DecodeError, HTTPError, InsecureRequestWarning, LocationParseError, SSLError
-from urllib3.exceptions import TimeoutError as TimeoutException
+from urllib3.exceptions import HTTPError, SSLError
 
+from exporter.backends.connections import BYTES_A_SECOND, READ, End, content_of, pool, words_of
 from exporter.backends.secrecy import TAKEN, AnswerKind, BackendAnswer, Secrets, of_status
+from exporter.backends.tokens import NoToken
 from exporter.errors import UsageError
 from exporter.version import __version__
 
 if TYPE_CHECKING:
-    import socket
-
     from openlineage.client.transport.async_http import AsyncHttpConfig
     from openlineage.client.transport.http import HttpConfig
-    from typing_extensions import Buffer
     from urllib3.response import BaseHTTPResponse
 
-# --- connections ------------------------------------------------------------------------------------------------------
-
-
-BYTES_A_SECOND: Final = 50_000
-"""A large event, and a large answer, gets one more second for each so many bytes."""
-
-
-class _TimedSocket(io.RawIOBase):
-    """What a socket receives, until the time of its timeout is over. Raises TimeoutError after it."""
-
-    def __init__(self, socket: socket.socket, file: io.IOBase) -> None:
-        self._socket, self._file = socket, file
-        seconds = socket.gettimeout()
-        self._until = None if seconds is None else time.monotonic() + seconds
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Buffer) -> int:
-        if self._until is not None:
-            left = self._until - time.monotonic()
-            if left <= 0:
-                raise TimeoutError("timed out")
-            self._socket.settimeout(left)
-        count = self._socket.recv_into(memoryview(buffer))
-        if self._until is not None:
-            self._until += count / BYTES_A_SECOND
-        return count
-
-    def close(self) -> None:
-        self._file.close()  # or the socket would stay open
-        super().close()
-
-
-class _TimedResponse(HTTPResponse):
-    def __init__(self, socket: socket.socket, *args: Any, **options: Any) -> None:
-        super().__init__(socket, *args, **options)
-        self.fp = io.BufferedReader(_TimedSocket(socket, self.fp))
-
-
-class _Connection(HTTPConnection):
-    response_class = _TimedResponse
-
-
-class _TlsConnection(HTTPSConnection):
-    response_class = _TimedResponse
-
-
-class _Pool(HTTPConnectionPool):
-    ConnectionCls = _Connection
-
-
-class _TlsPool(HTTPSConnectionPool):
-    ConnectionCls = _TlsConnection
-
-
-POOLS: Final[Mapping[str, type[HTTPConnectionPool]]] = {"http": _Pool, "https": _TlsPool}
-"""For ``pool_classes_by_scheme`` of a PoolManager."""
-
-
-# --- the sender -------------------------------------------------------------------------------------------------------
-
-
 CONNECT: Final = 10.0
-READ: Final = 30.0
-"""Seconds, where the settings give none. The client's own 5 are too few: a Marquez took 12 for one event."""
+"""Seconds, where the settings give none."""
 MARQUEZ_PATH: Final = "/api/v1/lineage"
 """Where the address for a Marquez ends; that of others may, too."""
 _ASKING: Final = 5.0
@@ -147,7 +67,7 @@ class HttpSender:
         for name, value in self._headers.items():
             if not _NAME.fullmatch(name) or not _VALUE.fullmatch(str(value)):
                 raise UsageError(f"the OpenLineage client's custom_headers: {name!r} or its value {_NO_HEADER}")
-        self._pool = _pool(self._url, config, connections)
+        self._pool = pool(self._url, config, connections)
 
     def send(self, body: bytes) -> BackendAnswer:
         """One request. Does not raise for errors of the backend or the network."""
@@ -163,18 +83,19 @@ class HttpSender:
     def _of_success(self, response: BaseHTTPResponse, limit: urllib3.Timeout) -> BackendAnswer:
         """What an answer with a status of success says: it can be a refusal."""
         status = response.status
-        content, end = _content(response, limit, _LONGEST_ANSWER)
-        if end is _End.BROKEN:
+        content, end = content_of(response, limit, _LONGEST_ANSWER)
+        if end is End.BROKEN:
             return BackendAnswer(AnswerKind.SILENT, f"{status}, and the connection broke off within the answer")
         text = _decoded(content)
         if text.lstrip()[:9].lower().startswith(("<!doctype", "<html")):
             return BackendAnswer(AnswerKind.MISPLACED, f"{status} and a web page: give the address of the API")
-        related, outcome = _in_body(text)
+        related, outcome, is_read = _in_body(text)
         if related >= 400:
             return self._of_status(response, related, text[:_LONGEST_ERROR])
         if outcome:
             return BackendAnswer(outcome, f"{status} {self.secrets.shown(text[:_LONGEST_ERROR])}")
-        unseen = "" if end is _End.WHOLE else f"{status}, and what the answer says was not seen: {end.value}"
+        why = end.value if end is not End.WHOLE else "" if is_read else "its JSON cannot be read"
+        unseen = f"{status}, and what the answer says was not seen: {why}" if why else ""
         return BackendAnswer(AnswerKind.TAKEN, unseen)
 
     def _of_status(self, response: BaseHTTPResponse, status: int, text: str) -> BackendAnswer:
@@ -187,6 +108,8 @@ class HttpSender:
         """The response to a request, whatever its status, without its body; or why there is none."""
         try:
             bearer = self._config.auth.get_bearer()
+        except NoToken as error:
+            return error.answer
         except Exception as error:  # noqa: BLE001 - token providers may be anybody's
             return BackendAnswer(AnswerKind.DENIED, f"no token: {self.secrets.shown(str(error))}")
         if bearer and not _VALUE.fullmatch(bearer):
@@ -206,12 +129,7 @@ class HttpSender:
             return BackendAnswer(AnswerKind.SILENT, self._message_of(error))
 
     def _message_of(self, error: Exception) -> str:
-        """The message of a connection error, without the objects that urllib3 names in it, and the errors around it."""
-        cause: BaseException = error
-        while cause.args and isinstance(cause.args[-1], BaseException):
-            cause = cause.args[-1]
-        text = self.secrets.shown(str(cause).rpartition(": ")[2])
-        return f"{type(error).__name__}: {text}" if text else type(error).__name__
+        return self.secrets.shown(words_of(error))
 
     def _limit(self, size: int) -> urllib3.Timeout:
         if self._timeout is not None:
@@ -245,7 +163,7 @@ class HttpSender:
             return response, {}
         if response.status != 200:
             return self._of_status(response, response.status, _beginning(response, limit)), {}
-        return _document(*_content(response, limit, _LONGEST_DOCUMENT))
+        return _document(*content_of(response, limit, _LONGEST_DOCUMENT))
 
     def is_marquez(self) -> bool | None:
         """Whether the backend answers as Marquez does: its API has namespaces beside the address for events. Its events
@@ -283,68 +201,28 @@ def _split(address: str, headers: dict[str, str]) -> tuple[str, dict[str, str]]:
     return parts._replace(netloc=netloc).geturl(), {**standard, **headers}
 
 
-def _pool(url: str, config: HttpConfig | AsyncHttpConfig, connections: int) -> urllib3.PoolManager:
-    """Connections by the settings, through the proxy that the environment has for this address, if any."""
-    options: dict[str, Any] = {"maxsize": connections, "block": False, **_tls(config)}
-    proxies: dict[str, str] = dict(get_environ_proxies(url))
-    proxy = select_proxy(url, proxies)
-    if not proxy:
-        return _timely(urllib3.PoolManager(**options))
-    proxy_url = proxy if "://" in proxy else f"http://{proxy}"
-    try:
-        parts = urlsplit(proxy_url)
-        urllib3.util.parse_url(proxy_url)
-        is_usable = parts.port != 0 and parts.scheme in {"http", "https"} and bool(parts.hostname)
-    except (ValueError, LocationParseError):
-        is_usable = False
-    if not is_usable:  # it may have a user and a password, so it is not shown
-        raise UsageError(
-            "the proxy of the environment (http_proxy, https_proxy, all_proxy) cannot be used: its address has to be "
-            "http://HOST:PORT or https://HOST:PORT; in a user and a password, /, #, ? and @ are percent-encoded"
-        )
-    basic = f"{unquote(parts.username)}:{unquote(parts.password or '')}" if parts.username else None
-    headers = urllib3.make_headers(proxy_basic_auth=basic) if basic else None
-    return _timely(urllib3.ProxyManager(proxy_url, proxy_headers=headers, **options))
-
-
-def _timely(manager: urllib3.PoolManager) -> urllib3.PoolManager:
-    manager.pool_classes_by_scheme = dict(POOLS)
-    return manager
-
-
-def _tls(config: HttpConfig | AsyncHttpConfig) -> dict[str, Any]:
-    """Certificates are checked unless the settings say ``verify: false``."""
-    context = getattr(config, "ssl_context", None)
-    certificate: dict[str, Any] = {}
-    if context and context.client_cert_path:
-        certificate = {"cert_file": context.client_cert_path, "key_file": context.client_key_path}
-    authorities = context.ca_cert_path if context and context.ca_cert_path else config.verify
-    if authorities is False:
-        urllib3.disable_warnings(InsecureRequestWarning)
-        return {**certificate, "cert_reqs": "CERT_NONE"}
-    if not isinstance(authorities, str):
-        authorities = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or DEFAULT_CA_BUNDLE_PATH
-    folder = os.path.isdir(authorities)  # noqa: PTH112 - it may be any text
-    return {**certificate, "cert_reqs": "CERT_REQUIRED", "ca_cert_dir" if folder else "ca_certs": authorities}
-
-
-def _in_body(text: str) -> tuple[int, AnswerKind | None]:
+def _in_body(text: str) -> tuple[int, AnswerKind | None, bool]:
     """What a body says that comes with a status of success: the status that Egeria gives in it (its answers are all
     200; 200 where there is none; docs/backends/egeria.md), and of OpenMetadata whether the event made no edge, or not
-    all, as it does not know some dataset; None where it says no such thing (docs/backends/openmetadata.md).
+    all, as it does not know some dataset; None where it says no such thing (docs/backends/openmetadata.md); and whether
+    it could be read as far as that.
     """
     match = _STATUS.match(text)  # also where the rest of a long list of datasets is missing
     outcome = _OUTCOMES.get(match[1].lower()) if match else None
-    if '"relatedHTTPCode"' in text or '"status"' in text:
-        with contextlib.suppress(ValueError, RecursionError):
-            body = json.loads(text)
-            if isinstance(body, list) and len(body) == 1:
-                body = body[0]
-            if isinstance(body, dict):
-                code = body.get("relatedHTTPCode")
-                outcome = _OUTCOMES.get(str(body.get("status")).lower())
-                return code if isinstance(code, int) else 200, outcome
-    return 200, outcome
+    if '"relatedHTTPCode"' not in text and '"status"' not in text:
+        return 200, outcome, True
+    try:
+        body = json.loads(text, parse_int=float)  # an integer may have any number of digits
+    except (ValueError, RecursionError):
+        return 200, outcome, bool(match)
+    if isinstance(body, list) and len(body) == 1:
+        body = body[0]
+    if isinstance(body, dict):
+        code = body.get("relatedHTTPCode")
+        outcome = _OUTCOMES.get(str(body.get("status")).lower())
+        status = int(code) if isinstance(code, float) and 100 <= code < 600 else 200
+        return status, outcome, True
+    return 200, outcome, True
 
 
 _STATUS: Final = re.compile(r'\s*\{\s*"status"\s*:\s*"(\w+)"')
@@ -354,21 +232,11 @@ _OUTCOMES: Final = {
 }
 
 
-class _End(Enum):
-    """How the reading of a body ended, in words. WHOLE: it was read to its end. BROKEN: the connection broke before."""
-
-    WHOLE = "it is whole"
-    BROKEN = "the connection broke off"
-    LONG = "it is longer than is read"
-    LATE = "it does not come to its end in time"
-    UNREADABLE = "it is not packed as its headers say"
-
-
-def _document(content: bytes, end: _End) -> tuple[BackendAnswer, Any]:
+def _document(content: bytes, end: End) -> tuple[BackendAnswer, Any]:
     """The answer that the body of a response is, and its JSON, an object or a list; else an empty object."""
-    if end is _End.LONG:
+    if end is End.LONG:
         return BackendAnswer(AnswerKind.ERROR, f"200 and more than {_LONGEST_DOCUMENT >> 20} MiB"), {}
-    if end in (_End.BROKEN, _End.LATE):
+    if end in (End.BROKEN, End.LATE):
         return BackendAnswer(AnswerKind.SILENT, "the answer does not come to its end"), {}
     try:
         document = json.loads(content)
@@ -381,37 +249,9 @@ def _document(content: bytes, end: _End) -> tuple[BackendAnswer, Any]:
 
 def _beginning(response: BaseHTTPResponse, limit: urllib3.Timeout) -> str:
     """The beginning of the body, for a status that counts even if the rest never arrives."""
-    return _decoded(_content(response, limit, _LONGEST_ERROR)[0])
+    return _decoded(content_of(response, limit, _LONGEST_ERROR)[0])
 
 
 def _decoded(content: bytes) -> str:
     """The text, in UTF-8, UTF-16 or UTF-32, as its first bytes show, with or without a byte order mark."""
     return content.decode(json.detect_encoding(content), "replace")
-
-
-def _content(response: BaseHTTPResponse, limit: urllib3.Timeout, most: int) -> tuple[bytes, _End]:
-    """The first ``most`` bytes of the body, and how their reading ended. It stops when its time is over, however slow
-    the body comes. The connection is used again if all was read, else closed.
-    """
-    until = time.monotonic() + float(limit.read_timeout or READ)
-    chunks: list[bytes] = []
-    size, end = 0, _End.LONG
-    try:
-        while size < most:
-            if time.monotonic() >= until + size / BYTES_A_SECOND:
-                end = _End.LATE
-                break
-            chunk = response.read1(most - size)
-            if not chunk:
-                response.release_conn()
-                return b"".join(chunks), _End.WHOLE
-            chunks.append(chunk)
-            size += len(chunk)
-    except DecodeError:
-        end = _End.UNREADABLE
-    except (TimeoutError, TimeoutException):
-        end = _End.LATE
-    except (HTTPError, OSError):
-        end = _End.BROKEN
-    response.close()
-    return b"".join(chunks), end

@@ -326,7 +326,7 @@ class Index(AbstractContextManager["Index"]):
         to follow ``taken``, which earlier pushes had set aside. Returns their fingerprints, and how many of them were
         delivered by earlier pushes.
         """
-        marks = self._followers(lambda mark, is_settled: bool(is_settled) if is_settled or mark in taken else None)
+        marks = self._followers(lambda mark, is_settled: False if mark in taken else True if is_settled else None)
         if marks:  # what earlier pushes delivered: the last ones can be of this push
             marks = self._followers(lambda mark, _: None if mark in refused else mark not in taken)
         before = self._unmark(marks)

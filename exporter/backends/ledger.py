@@ -1,10 +1,11 @@
 """The ledger: which events a backend got, in a file that is only appended to, so that a stopped push can continue.
 
-A line is a sign and an event's fingerprint: ``>`` it is being sent, ``+`` it was taken, ``-`` it was not taken. ``=``
-has the id of a run whose end was taken, whatever it said; for backends that keep what each event of a run said, ``@``
-has that run and its job (:func:`run_and_job`). However the process ends, at most the last line is incomplete, and its
-event is sent again. The file is flushed to disk once a second and at the end; what a failing machine loses of the last
-second is also sent again.
+A line is a sign and an event's fingerprint: ``>`` it is being sent, ``+`` it was taken, ``-`` it was set aside, ``.``
+it was not taken and is left for the next push, ``!`` it was taken after it had been set aside, and what has to follow
+it was not sent again yet. ``=`` has the id of a run whose end was taken, whatever it said; for backends that keep what
+each event of a run said, ``@`` has that run and its job (:func:`run_and_job`). However the process ends, at most the
+last line is incomplete, and its event is sent again. The file is flushed to disk once a second and at the end; what a
+failing machine loses of the last second is also sent again.
 
 The fingerprint depends on an event's content alone, so delivered events are recognized in later exports too: an export
 that replaces a folder passes the ledger on to the new one (:mod:`exporter.publish.places`).
@@ -27,7 +28,8 @@ from typing import IO, Any, Final
 from exporter.errors import UsageError
 from exporter.system import private
 
-SENDING, TAKEN, NOT_TAKEN, ENDED, PLACED = ">", "+", "-", "=", "@"
+SENDING, TAKEN, SET_ASIDE, LEFT, TAKEN_LATE = ">", "+", "-", ".", "!"
+ENDED, PLACED = "=", "@"
 _SYNC: Final = 1.0
 _DIGITS: Final = 32
 _MAKERS: Final = ("producer", "schemaURL")
@@ -64,24 +66,28 @@ def _without_makers(value: Any) -> Any:
 
 class Delivered:
     """What a ledger says of the events of one backend; nothing where there is no ledger. ``unfinished``: the
-    fingerprints of events that were being sent when a push ended; ``refused``: of those that were not taken when last
-    sent.
+    fingerprints of events that were being sent when a push ended; ``refused``: of those that were set aside when last
+    sent; ``left``: of those that the next push sends; ``late``: of those that were taken after they had been set aside,
+    and are still to be followed.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.unfinished, self.refused = set[str](), set[str]()
+        self.unfinished, self.refused, self.left, self.late = set[str](), set[str](), set[str](), set[str]()
+        of_sign = {SENDING: self.unfinished, SET_ASIDE: self.refused, LEFT: self.left, TAKEN_LATE: self.late}
         for sign, mark in self._lines():
-            (self.unfinished.add if sign == SENDING else self.unfinished.discard)(mark)
-            (self.refused.add if sign == NOT_TAKEN else self.refused.discard)(mark)
+            for of_other in of_sign.values():
+                of_other.discard(mark)
+            of_sign.get(sign, set[str]()).add(mark)
 
     def marks(self, sign: str) -> Iterator[str]:
         """What the lines with a sign name: events that were taken and need not be sent again (TAKEN), ids of runs whose
         end was taken (ENDED), or these runs, each with the jobs that it was sent with (PLACED). An incomplete line does
         not count.
         """
-        is_open = self.unfinished | self.refused if sign == TAKEN else ()
-        return (mark for line_sign, mark in self._lines() if line_sign == sign and mark not in is_open)
+        is_open = self.unfinished | self.refused | self.left if sign == TAKEN else ()
+        signs = (TAKEN, TAKEN_LATE) if sign == TAKEN else (sign,)
+        return (mark for line_sign, mark in self._lines() if line_sign in signs and mark not in is_open)
 
     def _lines(self) -> Iterator[tuple[str, str]]:
         path = self.folder / "ledger.txt"

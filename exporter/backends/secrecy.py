@@ -266,7 +266,7 @@ def of_status(
     wait = seconds(secrets.shown(retry_after or "")) or None  # none at all asks for no other than the usual waits
     shown = secrets.shown(text)
     if 300 <= status < 400:
-        shown = f"a redirect to {secrets.shown(_place(location))}, not followed: give the address that takes events"
+        shown = f"a redirect to {secrets.shown(place_of(location))}, not followed: give the address that takes events"
     elif shown == WITHHELD:
         with suppress(ValueError):  # a status that HTTP does not have
             shown = f"{HTTPStatus(status).phrase} {WITHHELD}"
@@ -279,7 +279,7 @@ def of_status(
     return BackendAnswer(kind, f"{status} {shown}".strip(), wait)
 
 
-def _place(location: str | None) -> str:
+def place_of(location: str | None) -> str:
     """Where a redirect goes, as a message may show it."""
     with suppress(ValueError):
         return without_secrets(location or "nowhere")

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
+import os
 import sys
 import time
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from openlineage.client import event_v2
 from openlineage.client.facet_v2 import parent_run
+from openlineage.client.transport.async_http import AsyncHttpTransport
+from openlineage.client.transport.http import HttpTransport
+from openlineage.client.transport.transport import Transport
+from requests import Session
 from requests.exceptions import ConnectionError as NoConnection
-from requests.exceptions import HTTPError, Timeout
+from requests.exceptions import HTTPError, Timeout, TooManyRedirects
 
 from exporter.backends.event import Json
 from exporter.backends.secrecy import TAKEN, AnswerKind, BackendAnswer, Secrets, of_status
+from exporter.backends.tokens import NoToken, bounded
 
 if TYPE_CHECKING:
-    from openlineage.client.transport import Transport
+    from collections.abc import Iterator
+
     from openlineage.client.transport.kafka import KafkaTransport
 
 Event = event_v2.RunEvent | event_v2.JobEvent | event_v2.DatasetEvent
@@ -27,6 +37,9 @@ KAFKA_WAIT: Final = 20.0
 """The most seconds in which a broker confirms an event, where the user's patience is not less."""
 _REPORT: Final = 1.0
 """Seconds after which Kafka's client has reported at the latest that it gave a message up."""
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""Errors of a disk that no further event can be written to."""
+_BLOCK: Final = 1 << 16
 _NO_BROKER: Final = {
     *("_MSG_TIMED_OUT", "_TIMED_OUT", "_TRANSPORT", "_ALL_BROKERS_DOWN", "_RESOLVE"),
     *("_PURGE_QUEUE", "_PURGE_INFLIGHT"),
@@ -62,25 +75,20 @@ class TransportSender:
         try:
             event = json.loads(body)
             self._transport.emit(event if self._transport.kind in _TAKE_DICTS else as_event(event))
-        except HTTPError as error:
-            if error.response is None:
-                return BackendAnswer(AnswerKind.SILENT, self._shown(error))
-            response = error.response
-            headers = response.headers
-            return of_status(
-                response.status_code,
-                response.text,
-                headers.get("Retry-After"),
-                self._secrets,
-                headers.get("Location"),
-            )
-        except (NoConnection, Timeout, ConnectionError, TimeoutError) as error:
-            return BackendAnswer(AnswerKind.SILENT, self._shown(error))
-        except ImportError as error:  # some transports load their library with the first event; no event will go
-            return BackendAnswer(AnswerKind.DENIED, f"{self._shown(error)}: install it beside the exporter")
         except Exception as error:  # noqa: BLE001 - transports may be anybody's and raise anything
-            return BackendAnswer(AnswerKind.ERROR, self._shown(error))
+            return self._answer_of(error)
         return TAKEN
+
+    def _answer_of(self, error: Exception) -> BackendAnswer:
+        if isinstance(error, NoToken):
+            return error.answer
+        if isinstance(error, HTTPError | TooManyRedirects) and error.response is not None:
+            status, text, headers = error.response.status_code, error.response.text, error.response.headers
+            return of_status(status, text, headers.get("Retry-After"), self._secrets, headers.get("Location"))
+        if isinstance(error, ImportError):  # some load their library with the first event; no event will go
+            return BackendAnswer(AnswerKind.DENIED, f"{self._shown(error)}: install it beside the exporter")
+        is_silent = isinstance(error, HTTPError | NoConnection | Timeout | ConnectionError | TimeoutError)
+        return BackendAnswer(AnswerKind.SILENT if is_silent else AnswerKind.ERROR, self._shown(error))
 
     def _shown(self, error: Exception) -> str:
         return f"{type(error).__name__}: {self._secrets.shown(str(error))}"
@@ -90,6 +98,83 @@ class TransportSender:
             return None if self._transport.close() else "the transport closed before all events were sent"
         except Exception as error:  # noqa: BLE001 - anybody's transport
             return self._shown(error)
+
+
+class FileSender(TransportSender):
+    """A local file to which each event is appended as a line. A line that was not written in full is taken away, that
+    of an earlier push, too, and what the system says of the disk is raised. (The client says it in words alone.)
+    """
+
+    def __init__(self, transport: Transport, secrets: Secrets, path: Path) -> None:
+        super().__init__(transport, secrets)
+        self._path, self._is_begun = path, False
+
+    def send(self, body: bytes) -> BackendAnswer:
+        if not self._is_begun:  # not before: the file is that of the push that holds the ledger
+            end_at_a_line(self._path)
+            self._is_begun = True
+        is_device = self._path.exists() and not self._path.is_file()
+        former = None if is_device else self._path.stat().st_size if self._path.is_file() else 0
+        answer = None
+        try:
+            answer = super().send(body)
+        finally:
+            if former is not None and (answer is None or answer.kind is not AnswerKind.TAKEN):
+                with suppress(OSError):  # it could not be opened, so there is nothing of the event in it
+                    os.truncate(self._path, former)
+        return answer
+
+    def _answer_of(self, error: Exception) -> BackendAnswer:
+        if isinstance(error.__cause__, OSError) and error.__cause__.errno in _FULL:
+            raise OSError(error.__cause__.errno, error.__cause__.strerror, str(self._path)) from None
+        return super()._answer_of(error)
+
+
+def end_at_a_line(path: Path) -> None:
+    """Makes the end of a file of events the end of a line: what is after the last one is an event without its end, or
+    a part of one, which goes.
+    """
+    if not path.is_file():  # not there yet, or a device or a pipe
+        return
+    with suppress(PermissionError), path.open("rb+") as file:
+        size = start = file.seek(0, os.SEEK_END)
+        tail = b""
+        while start and b"\n" not in tail:
+            start = max(start - _BLOCK, 0)
+            file.seek(start)
+            tail = file.read(min(_BLOCK, size - start)) + tail
+        rest = tail.rpartition(b"\n")[2]
+        if not rest:
+            return
+        try:
+            json.loads(rest)
+        except ValueError:
+            file.truncate(size - len(rest))
+        else:
+            file.seek(size)
+            file.write(b"\n")
+
+
+def parts_of(transport: Transport) -> Iterator[Transport]:
+    """The transport, and those of the client's that it sends with: a composite has several, others one."""
+    yield transport
+    inner = [getattr(transport, name, None) for name in ("transport", "http")]
+    for part in (*(getattr(transport, "transports", None) or ()), *inner):
+        if isinstance(part, Transport):
+            yield from parts_of(part)
+
+
+def follow_no_redirect(transport: Transport, secrets: Secrets, patience: float) -> None:
+    """For the client's transports by HTTP: tokens are asked for as in :mod:`exporter.backends.tokens`, and what asks
+    for another address is an error. With an event, the client would send the headers of the settings there, too.
+    """
+    for part in parts_of(transport):
+        if isinstance(part, HttpTransport | AsyncHttpTransport):
+            part.config.auth = bounded(part.config.auth, secrets, patience)
+        if isinstance(part, HttpTransport):
+            session = Session()
+            session.max_redirects = 0
+            part.session = session
 
 
 class BrokerErrors:

@@ -326,6 +326,11 @@ class Verification(ABC):
             raise UnreadableError("no list of JSON objects")
         return document
 
+    def _read_named(self, *path: str, **query: str) -> tuple[Json, str | None]:
+        """The object with a name at a path, and the reason why there is none."""
+        answer, reason = self._read(*path, **query)
+        return answer, reason or (None if text(answer, "name") else "the answer does not name it")
+
     def _read(self, *path: str, **query: str) -> tuple[Json, str | None]:
         """The object at a path, and the reason why there is none."""
         try:
@@ -377,7 +382,7 @@ class Verification(ABC):
         return dataset
 
     def _column_findings(
-        self, thing: DatasetOrJob, expected: ExpectedDataset, shown: set[str]
+        self, thing: DatasetOrJob, expected: ExpectedDataset, shown: set[str | None]
     ) -> Iterator[Expectation]:
         for column in sorted(expected.columns):
             yield Expectation("columns", f"{thing} {column}", None if column in shown else self.without_column)
@@ -389,6 +394,31 @@ class Verification(ABC):
         if not reason and state is not None and shown != state:
             reason = f"its state is {self._sender.secrets.shown(str(shown))} and not {state}"
         yield Expectation("runs", run, reason)
+
+
+def part(document: Any, *keys: str) -> Json:
+    """The object at these keys of an answer; empty where there is none, or the answer has another form."""
+    for key in keys:
+        document = document.get(key) if isinstance(document, dict) else None
+    return document if isinstance(document, dict) else {}
+
+
+def objects(document: Any, *keys: str) -> list[Json]:
+    """The objects in the list at these keys of an answer."""
+    listed = part(document, *keys[:-1]).get(keys[-1])
+    return [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+
+
+def text(document: Any, *keys: str) -> str | None:
+    """The text at these keys of an answer."""
+    value = part(document, *keys[:-1]).get(keys[-1])
+    return value if isinstance(value, str) else None
+
+
+def texts(document: Any, *keys: str) -> list[str]:
+    """The texts in the list at these keys of an answer."""
+    listed = part(document, *keys[:-1]).get(keys[-1])
+    return [item for item in listed if isinstance(item, str)] if isinstance(listed, list) else []
 
 
 def job_edges(job: DatasetOrJob, expected: ExpectedJob) -> Iterator[tuple[str, DatasetOrJob, str]]:

@@ -29,6 +29,10 @@ from exporter.backends.verify import (
     Verification,
     job_edges,
     job_of,
+    objects,
+    part,
+    text,
+    texts,
 )
 
 OPEN: Final = "jobs whose latest run has begun and not ended: the START takes away the job's inputs and outputs"
@@ -77,7 +81,7 @@ class DataHubVerification(Verification):
             raise NoAnswerError("it has no API /openapi/v3/entity beside the address for events")
         for entity_document in entities:
             if entity_document.get("urn") == urn:
-                return {name: (entity_document.get(name) or {}).get("value") or {} for name in names}, None
+                return {name: part(entity_document, name, "value") for name in names}, None
         return {}, "it is not there"
 
     def _run_of(self, run: str, *names: str) -> tuple[Json, str | None]:
@@ -89,12 +93,12 @@ class DataHubVerification(Verification):
         aspects, reason = self._dataset_at(thing, expected.run)
         if expected.is_dropped:
             yield Expectation("datasets", str(thing), unchecked=DROPPED)
-        elif not reason and (aspects.get("status") or {}).get("removed"):
+        elif not reason and part(aspects, "status").get("removed"):
             reason = "it is shown as removed"
         if not expected.is_dropped or reason:
             yield Expectation("datasets", str(thing), reason)
-        fields = (aspects.get("schemaMetadata") or {}).get("fields") or ()
-        yield from self._column_findings(thing, expected, {column.get("fieldPath") for column in fields})
+        fields = objects(aspects, "schemaMetadata", "fields")
+        yield from self._column_findings(thing, expected, {text(column, "fieldPath") for column in fields})
 
     def _dataset_at(self, thing: DatasetOrJob, run: str) -> tuple[Json, str | None]:
         """The aspects of a dataset that a run names, and why there are none."""
@@ -114,12 +118,12 @@ class DataHubVerification(Verification):
         if reason:
             reason = f"its run {expected.run}: {reason}"
         else:
-            urn = instance["dataProcessInstanceRelationships"].get("parentTemplate")
-            if isinstance(urn, str) and urn.endswith(f",{thing.name})"):
+            urn = text(instance, "dataProcessInstanceRelationships", "parentTemplate")
+            if urn and urn.endswith(f",{thing.name})"):
                 aspects, reason = self._aspects("dataJob", urn, "dataJobInfo", "dataJobInputOutput", "status")
             else:
                 reason = f"its run {expected.run} has another job"
-        if not reason and aspects["status"].get("removed"):
+        if not reason and part(aspects, "status").get("removed"):
             reason = "it is shown as removed"
         yield Expectation("jobs", str(thing), reason)
         if expected.is_open:
@@ -143,20 +147,20 @@ class DataHubVerification(Verification):
 
     def _state_of(self, run: str) -> tuple[str | None, str | None]:
         aspects, reason = self._run_of(run, "dataProcessInstanceProperties", "dataProcessInstanceRunEvent")
-        event = aspects.get("dataProcessInstanceRunEvent") or {}
-        return (event.get("result") or {}).get("type") or event.get("status"), reason
+        event = part(aspects, "dataProcessInstanceRunEvent")
+        return text(event, "result", "type") or text(event, "status"), reason
 
 
 def _urns(aspect: Json, kind: str) -> Iterator[str]:
     """The URNs in an aspect: those in the list, and the ends of edges, which newer versions have instead."""
-    yield from (urn for urn in aspect.get(f"{kind}s") or () if isinstance(urn, str))
-    yield from (str(edge.get("destinationUrn")) for edge in aspect.get(f"{kind}Edges") or ())
+    yield from texts(aspect, f"{kind}s")
+    yield from (urn for edge in objects(aspect, f"{kind}Edges") if (urn := text(edge, "destinationUrn")))
 
 
 def _column_edges(aspect: Json) -> Iterator[tuple[str, str, str, str]]:
-    for lineage in aspect.get("fineGrainedLineages") or ():
-        for source in map(_COLUMN.fullmatch, lineage.get("upstreams") or ()):
-            for target in map(_COLUMN.fullmatch, lineage.get("downstreams") or ()):
+    for lineage in objects(aspect, "fineGrainedLineages"):
+        for source in map(_COLUMN.fullmatch, texts(lineage, "upstreams")):
+            for target in map(_COLUMN.fullmatch, texts(lineage, "downstreams")):
                 if source and target:
                     yield source[1], source[2], target[1], target[2]
 

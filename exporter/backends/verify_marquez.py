@@ -21,6 +21,8 @@ from exporter.backends.verify import (
     Verification,
     job_edges,
     job_of,
+    objects,
+    text,
 )
 
 UNKEPT: Final = "column edges whose source is no column of an input of the run: Marquez does not keep them"
@@ -89,20 +91,22 @@ class MarquezVerification(Verification):
     # --- what it shows ------------------------------------------------------------------------------------------------
 
     def _dataset_findings(self, thing: DatasetOrJob, expected: ExpectedDataset) -> Iterator[Expectation]:
-        answer, reason = self._read("namespaces", thing.namespace, "datasets", thing.name)
+        answer, reason = self._read_named("namespaces", thing.namespace, "datasets", thing.name)
         if not reason and bool(answer.get("deleted")) != expected.is_dropped:
             reason = "it is not shown as deleted" if expected.is_dropped else "it is shown as deleted"
         yield Expectation("datasets", str(thing), reason)
-        yield from self._column_findings(thing, expected, {column.get("name") for column in answer.get("fields") or ()})
+        yield from self._column_findings(
+            thing, expected, {text(column, "name") for column in objects(answer, "fields")}
+        )
         edges = {
             ColumnEdge(
-                DatasetOrJob(source.get("namespace"), source.get("dataset")),
-                source.get("field"),
+                DatasetOrJob(text(source, "namespace") or "", text(source, "dataset") or ""),
+                text(source, "field") or "",
                 thing,
-                column.get("name"),
+                text(column, "name") or "",
             )
-            for column in answer.get("columnLineage") or ()
-            for source in column.get("inputFields") or ()
+            for column in objects(answer, "columnLineage")
+            for source in objects(column, "inputFields")
         }
         for edge in sorted(expected.edges | expected.unkept):
             if edge in edges:
@@ -113,7 +117,7 @@ class MarquezVerification(Verification):
                 yield Expectation("column edges", str(edge), "the dataset's column lineage does not have it")
 
     def _job_findings(self, thing: DatasetOrJob, expected: ExpectedJob) -> Iterator[Expectation]:
-        answer, reason = self._read("namespaces", thing.namespace, "jobs", thing.name)
+        answer, reason = self._read_named("namespaces", thing.namespace, "jobs", thing.name)
         yield Expectation("jobs", str(thing), reason)
         if expected.is_open:
             yield Expectation("jobs", str(thing), known=OPEN)
@@ -124,15 +128,15 @@ class MarquezVerification(Verification):
         if is_unasked:
             yield Expectation("jobs", str(thing), known=UNASKED)
         drawn = {
-            (edge.get("origin"), edge.get("destination"))
-            for graph_node in graph.get("graph") or ()
+            (text(edge, "origin"), text(edge, "destination"))
+            for graph_node in objects(graph, "graph")
             for side in ("inEdges", "outEdges")
-            for edge in graph_node.get(side) or ()
+            for edge in objects(graph_node, side)
         }
         listed = {
-            (side, shown.get("namespace"), shown.get("name"))
+            (side, text(shown, "namespace"), text(shown, "name"))
             for side in ("inputs", "outputs")
-            for shown in answer.get(side) or ()
+            for shown in objects(answer, side)
         }
         for side, dataset, edge_text in job_edges(thing, expected):
             ends, missing_in = (f"dataset:{dataset.namespace}:{dataset.name}", node), list[str]()
@@ -144,4 +148,4 @@ class MarquezVerification(Verification):
 
     def _state_of(self, run: str) -> tuple[str | None, str | None]:
         answer, reason = self._read("jobs", "runs", run)
-        return answer.get("state"), reason
+        return text(answer, "state"), reason

@@ -28,6 +28,10 @@ from exporter.backends.verify import (
     UnreadableError,
     Verification,
     Verified,
+    objects,
+    part,
+    text,
+    texts,
 )
 from exporter.openlineage.naming import plain_parts
 
@@ -72,19 +76,18 @@ class OpenMetadataVerification(Verification):
             settings = self._ask("system", "settings", "openLineageSettings", may_be_forbidden=True) or {}
         except UnreadableError:  # a version without these settings
             settings = {}
-        self._mapping: Json = (settings.get("config_value") or {}).get("namespaceToServiceMapping") or {}
+        mapping = part(settings, "config_value", "namespaceToServiceMapping")
+        self._mapping = {space: service for space, service in mapping.items() if isinstance(service, str)}
         self._services: list[str] = []
         query, is_last = {"limit": "1000"}, False
         while not is_last:
             page = self._ask("services", "databaseServices", query=query)
             if page is None:
                 raise NoAnswerError("it has no API /api/v1/services beside the address for events")
-            services = page.get("data") or ()
-            self._services += [
-                str(service.get("name")) for service in services if service.get("serviceType") == "Snowflake"
-            ]
-            after = (page.get("paging") or {}).get("after")
-            query, is_last = {**query, "after": str(after)}, not after
+            services = [one for one in objects(page, "data") if text(one, "serviceType") == "Snowflake"]
+            self._services += [name for service in services if (name := text(service, "name"))]
+            after = text(page, "paging", "after")
+            query, is_last = {**query, "after": after or ""}, not after or after == query.get("after")
 
     def _fqns(self, thing: DatasetOrJob) -> list[str]:
         """The fully qualified names that the table of a dataset can have."""
@@ -110,16 +113,16 @@ class OpenMetadataVerification(Verification):
         if expected.sources:
             yield from self._edge_findings(thing, expected, fqns)
 
-    def _found_table(self, thing: DatasetOrJob) -> tuple[list[str], set[str], str | None]:
+    def _found_table(self, thing: DatasetOrJob) -> tuple[list[str], set[str | None], str | None]:
         """The names that the table has, its columns, and why it is not found."""
-        fqns, columns, reasons, names = list[str](), set[str](), list[str](), self._fqns(thing)
+        fqns, columns, reasons, names = list[str](), set[str | None](), list[str](), self._fqns(thing)
         for fqn in names:
-            answer, reason = self._read("tables", "name", fqn, fields="columns")
+            answer, reason = self._read_named("tables", "name", fqn, fields="columns")
             if reason:
                 reasons.append(f"{self._sender.secrets.shown(fqn)}: {reason}")
                 continue
             fqns.append(fqn)
-            columns |= {str(column.get("name")) for column in answer.get("columns") or ()}
+            columns |= {text(column, "name") for column in objects(answer, "columns")}
         if fqns:
             return fqns, columns, None
         return [], columns, "; ".join(reasons) or "there is no service of Snowflake"
@@ -159,16 +162,16 @@ class OpenMetadataVerification(Verification):
 
 def _upstream(answer: Json) -> Iterator[tuple[str, set[tuple[str, str]]]]:
     """For each table that the lineage of a table begins at: its name, and the edges between their columns."""
-    names = {node.get("id"): node.get("fullyQualifiedName") for node in answer.get("nodes") or ()}
-    for edge in answer.get("upstreamEdges") or ():
-        lineage = (edge.get("lineageDetails") or {}).get("columnsLineage") or ()
-        if edge.get("toEntity") == (answer.get("entity") or {}).get("id") and names.get(edge.get("fromEntity")):
+    names = {text(node, "id"): text(node, "fullyQualifiedName") for node in objects(answer, "nodes")}
+    for edge in objects(answer, "upstreamEdges"):
+        table = names.get(text(edge, "fromEntity"))
+        if text(edge, "toEntity") == text(answer, "entity", "id") and table:
             columns = {
-                (start, str(column_edge.get("toColumn")))
-                for column_edge in lineage
-                for start in column_edge.get("fromColumns") or ()
+                (start, text(column_edge, "toColumn") or "")
+                for column_edge in objects(edge, "lineageDetails", "columnsLineage")
+                for start in texts(column_edge, "fromColumns")
             }
-            yield str(names[edge["fromEntity"]]), columns
+            yield table, columns
 
 
 def _column(table: str, column: str) -> tuple[str, str]:

@@ -12,6 +12,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Final, NoReturn
 
 from exporter.errors import ExporterError, UsageError
@@ -28,6 +29,10 @@ _BY_NUMBER: Final = {
     errno.EIO: ("the disk does not answer", "check the machine"),
     errno.ENOMEM: ("memory has run out", "provide more memory, or export a smaller part of the rows at a time"),
 }
+_NO_FOLDER: Final = (
+    "the folder in which this was started was removed or replaced",
+    "change to another folder (cd)",
+)
 _MEMORY: Final = _BY_NUMBER[errno.ENOMEM]
 _ENDED: Final = ("Spark's process has ended: killed, or out of memory", "check the memory of the machine")
 _LOST: Final = (
@@ -84,6 +89,8 @@ def kind(error: BaseException) -> type[ExporterError]:
 
 
 def _found(error: BaseException) -> tuple[str, str] | None:
+    if is_of_lost_folder(error):
+        return _NO_FOLDER
     if isinstance(error, OSError) and error.errno in _BY_NUMBER:
         return _BY_NUMBER[error.errno]
     if isinstance(error, MemoryError):
@@ -95,6 +102,17 @@ def _found(error: BaseException) -> tuple[str, str] | None:
     except OSError:  # py4j asks Java for the text of its exceptions, but Java has ended
         return _ENDED
     return next((texts for mark, texts in _BY_TEXT.items() if mark in text), None)
+
+
+def is_of_lost_folder(error: BaseException) -> bool:
+    """Whether the error says that the folder in which the program was started is not there any more."""
+    if not isinstance(error, FileNotFoundError) or error.filename is not None:
+        return False
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 _WORDS: Final = (

@@ -9,7 +9,7 @@ import pytest
 
 from exporter.backends.fit import Fit
 from exporter.backends.http import HttpSender
-from exporter.backends.ledger import ENDED, NOT_TAKEN, SENDING, TAKEN, fingerprint
+from exporter.backends.ledger import ENDED, LEFT, SENDING, TAKEN, fingerprint
 from exporter.cli import main
 from tests.backends.hostile import Hostile, Reply, folder, history, run_id
 from tests.backends.pushing import counted, kept, push, texts
@@ -79,7 +79,7 @@ def test_a_fault_while_sending_ends_the_push_with_4_and_what_was_delivered_stays
         found = lines(events)
         assert {mark for mark, sign in found.items() if sign == TAKEN} == marks(server.taken) != set()
         assert SENDING not in found.values(), "none is on its way any more"
-        assert NOT_TAKEN in found.values()
+        assert LEFT in found.values()
     assert said.out == ""
     assert said.err.startswith("exporter: a fault of the program: UnexpectedError: (not shown: it repeats a part")
     assert "what was delivered is recorded" in said.err

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from exporter.backends.ledger import NOT_TAKEN, SENDING, TAKEN, Ledger, fingerprint
+from exporter.backends.ledger import SENDING, SET_ASIDE, TAKEN, Ledger, fingerprint
 from exporter.cli import main
 from tests import golden
 from tests.backends.hostile import Asked, Hostile, Reply, folder, history
@@ -80,6 +80,36 @@ def test_interrupted_by_a_person(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert texts(server.taken) == texts(EVENTS), "an interruption lets what is on its way arrive"
 
 
+SCRIPT: Final = """
+import sys
+from exporter import push
+push(sys.argv[1])
+print("went on")
+"""
+
+
+def test_a_script_that_is_interrupted_does_not_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """docs/python.md: as everywhere in Python."""
+    where = folder(tmp_path / "out", EVENTS)
+    env = {**os.environ, "PYTHONPATH": str(golden.ROOT)}
+    with Hostile(lambda _: Reply(hang=0.02)) as server:
+        command = [sys.executable, "-c", SCRIPT, str(where)]
+        process = subprocess.Popen(
+            command,
+            env={**env, "OPENLINEAGE_URL": server.url},
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        wait_for(server, 30)
+        process.send_signal(signal.SIGINT)
+        out, said = process.communicate(timeout=30)
+        assert (process.returncode, out) == (-signal.SIGINT, "")
+        assert "KeyboardInterrupt" in said
+        assert push(where, server.url, capsys).code == 0
+    assert texts(server.taken) == texts(EVENTS)
+
+
 def test_the_order_holds_over_a_kill(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     where, last = folder(tmp_path / "out", EVENTS), dict[str, str]()
     with Hostile(lambda _: Reply(hang=0.02)) as server:
@@ -102,7 +132,7 @@ MARKS: Final = [fingerprint({"n": n}) for n in range(5)]
 
 def test_a_ledger_with_an_incomplete_last_line(tmp_path: Path) -> None:
     lines = [f"{SENDING} {MARKS[0]}", f"{TAKEN} {MARKS[0]}", f"{SENDING} {MARKS[1]}", f"{SENDING} {MARKS[2]}"]
-    lines += [f"{NOT_TAKEN} {MARKS[2]}", f"{TAKEN} {MARKS[3][:-7]}"]
+    lines += [f"{SET_ASIDE} {MARKS[2]}", f"{TAKEN} {MARKS[3][:-7]}"]
     for end in (0, 1, 5, 20):
         place = tmp_path / str(end)
         place.mkdir()

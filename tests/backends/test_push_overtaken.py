@@ -11,8 +11,8 @@ import pytest
 
 from exporter.backends.index import Index
 from exporter.backends.ledger import TAKEN, Ledger, fingerprint
-from tests.backends.hostile import Asked, Hostile, Reply, dataset, folder, run, run_id
-from tests.backends.pushing import counted, kept, push
+from tests.backends.hostile import Asked, Hostile, Reply, dataset, folder, history, run, run_id
+from tests.backends.pushing import counted, kept, push, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,3 +145,43 @@ def test_what_is_still_refused_follows_nothing(tmp_path: Path, capsys: pytest.Ca
         bad.remove(REFUSED)
         assert push(where, server.url, capsys)[:2] == (3, counted(already_delivered=1, delivered=2, set_aside=1))
         assert server.taken[-2:] == AT_FIRST[1:3]
+
+
+def test_what_was_taken_late_is_not_sent_again_if_the_push_ends_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """docs/openlineage.md, "Once": only what was being sent goes again. What has to follow comes with the next push."""
+    rest = [ended(number, writes="v") for number in (11, 12)]
+    where, backend = folder(tmp_path / "out", AT_FIRST), Backend()
+    with Hostile(backend) as server:
+        push(where, server.url, capsys)
+        shutil.rmtree(where / "events")
+        folder(tmp_path / "next", [*AT_FIRST, *rest]).joinpath("events").rename(where / "events")
+        backend.refuses, backend.denies = False, True
+        assert push(where, server.url, capsys)[:2] == (3, counted(already_delivered=4, delivered=1, left=2))
+        backend.denies, before = False, len(server.taken)
+        code, counts, said = push(where, server.url, capsys)
+        assert (code, counts) == (0, counted(already_delivered=3, delivered=4))
+        assert "2 delivered events were sent again" in said
+        assert server.taken[before:] == [*rest, *AT_FIRST[2:4]]
+        assert push(where, server.url, capsys)[:2] == (0, counted(already_delivered=7))
+
+
+@pytest.mark.parametrize("concurrency", ["1", "8"])
+@pytest.mark.parametrize("down", [503, 401])
+def test_after_two_pushes_that_ended_early_nothing_goes_twice(
+    down: int, concurrency: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Events that an ended push left were not refused: what the next push delivers of them is on record at once."""
+    events = history(60)
+    where, most = folder(tmp_path / "out", events), 0
+    with Hostile(lambda asked: Reply(down) if asked.number > most else Reply()) as server:
+        for _ in range(3):
+            code, counts, said = push(where, server.url, capsys, "--concurrency", concurrency, "--profile", "any")
+            assert (code, counts["left"]) == (3, len(events) - len(server.taken))
+            assert "were being sent" not in said
+            assert counts["already_delivered"] + counts["delivered"] == len(server.taken)
+            most = len(server.asked) + 25
+        most = 10**9
+        assert push(where, server.url, capsys, "--profile", "any").code == 0
+    assert texts(server.taken) == texts(events)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from openlineage.client.transport.http import HttpConfig
 
-from exporter.backends.http import READ, HttpSender
+from exporter.backends.connections import READ
+from exporter.backends.http import HttpSender
 from exporter.backends.secrecy import AnswerKind, Secrets
 from exporter.cli import main
 from tests.backends.hostile import Asked, Hostile, Reply, dataset, folder, history, run, run_id

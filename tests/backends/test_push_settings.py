@@ -6,6 +6,7 @@ import base64
 import html
 import json
 import os
+import resource
 import socket
 import ssl
 import subprocess
@@ -180,6 +181,34 @@ def test_redirects_are_not_followed(events: Path, capsys: pytest.CaptureFixture[
     )
 
 
+def test_a_folder_that_is_gone_is_said_to_be(
+    events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An export that replaces the folder in which a shell is leaves it in one that is not there any more."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    monkeypatch.setenv("OPENLINEAGE_URL", "http://127.0.0.1:1")
+    assert main(["push", str(events)]) == 2
+    said = capsys.readouterr().err
+    assert "the folder in which this was started was removed or replaced; nothing was sent" in said
+    assert "(cd) and start it again" in said
+
+
+@pytest.mark.parametrize("name", ["OPENLINEAGE_API_KEY", "OPENLINEAGE_URL", "OPENLINEAGE_ENDPOINT"])
+def test_settings_with_bytes_that_are_not_utf_8_are_no_fault_of_the_program(
+    name: str, events: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Hostile() as server:
+        monkeypatch.setenv("OPENLINEAGE_URL", server.url)
+        monkeypatch.setenv(name, f"{os.environ.get(name, 'secret')}/a\udcffb")
+        code = main(["push", str(events), "--patience", "0"])
+    assert code == 2
+    assert f"{name}: has bytes that are not UTF-8" in capsys.readouterr().err
+    assert server.asked == []
+
+
 # --- the others -------------------------------------------------------------------------------------------------------
 
 
@@ -201,6 +230,41 @@ def test_a_file_is_in_the_order_of_time(tmp_path: Path, capsys: pytest.CaptureFi
     ends = [(line["eventTime"], line["eventType"] == "COMPLETE") for line in lines if "run" in line]
     assert len(ends) == 60
     assert ends == sorted(ends)
+
+
+@pytest.mark.parametrize("part", [1, 100, -1], ids=["first byte", "within", "without its end"])
+def test_a_file_has_whole_lines_after_a_full_disk(
+    part: int, events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """docs/faults.md: exit 4, and the next push continues. docs/backends/file.md: one event a line."""
+    file = tmp_path / "lineage"
+    before = json.dumps({"x": "y" * (2 << 20)}) + "\n"
+    file.write_text(before + json.dumps(EVENTS[0])[:50], "utf-8")  # which a push that was killed left
+    settings(tmp_path, type="file", log_file_path=str(file), append=True)
+    line = min(len(Serde.to_json(event)) + 1 for event in EVENTS)
+    former = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + part % line, former[1]))
+    try:
+        assert main(["push", str(events)]) == 4
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, former)
+    assert f"{file}: a file has become larger than the system allows" in capsys.readouterr().err
+    assert file.read_text("utf-8") == before
+    assert push(events, None, capsys)[:2] == (0, counted(delivered=6))
+    lines = file.read_text("utf-8").splitlines()[1:]
+    assert texts(map(json.loads, lines)) == texts(EVENTS)
+
+
+def test_an_event_without_the_end_of_its_line_keeps_it(
+    events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "lineage"
+    file.write_text(json.dumps({"of": "another program"}), "utf-8")
+    settings(tmp_path, type="file", log_file_path=f"file://{file}", append=True)
+    assert push(events, None, capsys)[:2] == (0, counted(delivered=6))
+    lines = file.read_text("utf-8").splitlines()
+    assert json.loads(lines[0]) == {"of": "another program"}
+    assert len(lines) == 7
 
 
 def test_file_that_cannot_be_written(events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -438,6 +502,36 @@ def test_filters_tags_and_variables_of_the_settings(
     assert end["job"]["facets"]["tags"]["tags"][0]["value"] == "gold"
     variables = end["run"]["facets"]["environmentVariables"]["environmentVariables"]
     assert variables == [{"name": "TEAM", "value": "data"}]
+
+
+@pytest.mark.parametrize("own", [{"tags": {"job": {"tier": "gold"}, "run": {"Env": "prod"}}}, {"facets": {}}])
+def test_tags_of_the_settings_are_added_to_those_of_an_event(
+    own: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An export gives each run and job tags of its own (user, role, warehouse); one of the same key is replaced."""
+    monkeypatch.setenv("TEAM", "data")
+    mine = [{"key": "user", "value": "A", "source": "SNOWFLAKE"}, {"key": "env", "value": "x", "source": "SNOWFLAKE"}]
+    facet = {"_producer": "https://example.com/p", "_schemaURL": "https://example.com/s", "tags": mine}
+    events = run("q", 0, reads=["S"], writes=["T"])
+    for event in events:
+        event["run"]["facets"]["tags"] = event["job"]["facets"]["tags"] = facet
+    where = folder(tmp_path / "out", events)
+    with Hostile() as server:
+        told = {"transport": {"type": "http", "url": server.url}, "facets": {"environment_variables": ["TEAM"]}, **own}
+        told["facets"] = {"environment_variables": ["TEAM"]}
+        (tmp_path / "openlineage.yml").write_text(json.dumps(told))
+        assert push(where, None, capsys)[:2] == (0, counted(delivered=2))
+    has_tags = "tags" in own
+    for event in server.taken:
+        of_job, of_run = event["job"]["facets"]["tags"], event["run"]["facets"]["tags"]
+        assert of_job["_producer"] == of_run["_producer"] == facet["_producer"]
+        assert "TagsRunFacet" in of_run["_schemaURL"]
+        tags = {tag["key"]: (tag["value"], tag["source"]) for tag in of_run["tags"]}
+        assert tags.pop("openlineage_client_version")[1] == "OPENLINEAGE_CLIENT"
+        assert tags == {"user": ("A", "SNOWFLAKE"), "env": ("prod", "USER") if has_tags else ("x", "SNOWFLAKE")}
+        extra = [{"key": "tier", "value": "gold", "source": "USER"}] if has_tags else []
+        assert of_job["tags"] == [*mine, *extra]
+        assert event["run"]["facets"]["externalQuery"]["externalQueryId"] == "q"
 
 
 # --- secrets ----------------------------------------------------------------------------------------------------------

@@ -11,8 +11,8 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -24,9 +24,6 @@ from exporter.system import faults
 from exporter.system import faults as watch
 from tests import exports, golden
 from tests.input.bad_rows import GOOD
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 KILLS = 4
 
@@ -178,3 +175,19 @@ def test_only_the_program_itself_is_watched(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(os, "fork", fork)
     assert main(["queries"]) == 0
+
+
+def test_a_folder_that_is_gone_is_told_from_a_file_that_is_not_there(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Python's errors for the two are the same, except that the first names no file."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    with pytest.raises(FileNotFoundError) as other:
+        (tmp_path / "other").read_text("utf-8")
+    gone.rmdir()
+    with pytest.raises(FileNotFoundError) as lost:
+        Path.cwd()
+    assert "was removed or replaced; DIR is as it was" in (faults.words(lost.value, "DIR is as it was") or "")
+    assert faults.words(other.value, "DIR is as it was") is None
