@@ -21,7 +21,7 @@ from pyoxigraph import Literal, NamedNode
 from exporter.ask.answers import first_of
 from exporter.ask.lookups import Lookups
 from exporter.ask.notes.asked import MOST, Asked
-from exporter.ask.triples import Solution, iris, literals
+from exporter.ask.triples import Solution, in_utc, iris, literals
 
 _SHOWN: Final = 5
 _TIME: Final = NamedNode("http://www.w3.org/2001/XMLSchema#dateTime")
@@ -224,7 +224,7 @@ def _under_other_names(graph: Lookups, reads: Collection[_Reads]) -> set[tuple[s
         of_day = [mask for times, mask in masks_by_day[read.key] if times.may_be_of(read)]
         for mask in (*of_query(read.key), *of_day):
             is_over = mask.owner in over(thing)
-            if (is_over or mask.owner in behind(thing)) and may_show(read.column, thing, mask):
+            if (is_over or mask.owner in behind(thing)) and may_show(read, mask, is_over=is_over):
                 nodes = [node for node, times in days(read.column) if times.key == read.key and times.may_be_of(read)]
                 if not (is_over and all(_reads_by_name(graph, node, read.column) for node in nodes or [mask.node])):
                     masked_reads.add((read.text, mask.text))
@@ -254,20 +254,32 @@ def _masks_by_query(graph: Lookups, key: str) -> Iterator[_Enforced]:
                     yield _Enforced(place_of(graph, enforcement), column, owner, node)
 
 
-def _may_show(graph: Lookups, column: str, thing: str, mask: _Enforced) -> bool:
-    """Whether a mask on a column of a view over an object, or of what is behind it, may have covered a column of the
-    object that the same query read: it read the masked one, and none of which a row or the name says that it is the
-    same data as this one; and no row says of what else the masked one is.
+def _may_show(graph: Lookups, read: _Reads, mask: _Enforced, *, is_over: bool) -> bool:
+    """Whether a mask on a column of a view over what was read (``is_over``), or on one of what is behind it, may have
+    covered what was read: the same query read the masked one, and neither a row nor a name says of which column the
+    column of the view is.
     """
     all_accesses = (access for node in _read_together(graph, mask.node) for access in graph.accesses_of(node))
     accesses = [one for one in all_accesses if mask.owner in graph.objects(one, "ah:accessedObject")]
     columns_read = [{*graph.objects(access, "ah:readColumn")} for access in accesses]
     beside = set[str]().union(*columns_read)
-    if mask.column not in beside and all(columns_read):
+    is_read = mask.column in beside or not all(columns_read)
+    # What is masked by a constant need not be read behind the view (view, "Masked columns").
+    if not accesses or (is_over and not is_read):
         return False
-    name = graph.text(column, "ah:matchName")
-    is_known = any(graph.text(other, "ah:matchName") == name for other in beside)
-    return not (is_known or beside & _same_data(graph, column, mask.owner) or _same_data(graph, mask.column, thing))
+    view_column, column_behind = (mask.column, read.column) if is_over else (read.column, mask.column)
+    sources = _certain_sources(graph, view_column, read)
+    own = {source for source in sources if graph.text(source, "ah:columnOf") == mask.owner}
+    if sources and (is_over or not own or own & beside):
+        # Related columns are told in any case. A source that was masked by a constant is missing where rows show these.
+        return column_behind not in sources and _was_masked(graph, sources.values(), column_behind)
+    name = graph.text(read.column, "ah:matchName")
+    for other in beside:
+        # What the view shows under the name of the column is it, as long as no row shows something else.
+        shown = _certain_sources(graph, other, read) if is_over else sources
+        if read.column in shown or (not shown and graph.text(other, "ah:matchName") == name):
+            return False
+    return True
 
 
 def _read_together(graph: Lookups, node: str) -> Iterator[str]:
@@ -280,16 +292,40 @@ def _read_together(graph: Lookups, node: str) -> Iterator[str]:
         yield from (part for part in graph.objects(whole, "dcterms:hasPart") if {*graph.starts_of(part)} == times)
 
 
-def _same_data(graph: Lookups, column: str, thing: str) -> set[str]:
-    """The columns of an object that a column certainly shows, if it is of a view, or that certainly show it."""
-    ends = (
-        end
-        for from_term, to_term in (("ah:viewColumn", "ah:sourceColumn"), ("ah:sourceColumn", "ah:viewColumn"))
-        for shown in graph.subjects(from_term, column)
-        if graph.text(shown, "ah:evidence") == "CERTAIN"
-        for end in graph.objects(shown, to_term)
+def _certain_sources(graph: Lookups, column: str, read: _Reads) -> dict[str, str]:
+    """The columns that a column of a view certainly shows, by the definition of the view that was in force for all of
+    these reads; each with the node that says so.
+    """
+    return {
+        source: shown
+        for shown in graph.subjects("ah:viewColumn", column)
+        if graph.text(shown, "ah:evidence") == "CERTAIN" and _holds(graph, shown, read)
+        for source in graph.objects(shown, "ah:sourceColumn")
+    }
+
+
+def _holds(graph: Lookups, shown: str, read: _Reads) -> bool:
+    """Whether a source is one of the definition of a view that was in force from the first until the last read."""
+    since, until = (graph.text(shown, term) for term in ("ah:validFrom", "ah:validUntil"))
+    return (since is None or in_utc(since) <= read.first) and (until is None or read.last < in_utc(until))
+
+
+def _was_masked(graph: Lookups, sources: Iterable[str], column: str) -> bool:
+    """Whether all queries that first showed these sources enforced a mask on a column, or are not on record by an id:
+    the column may then be a source, too.
+    """
+    shown_by = (
+        list(graph.with_text("ah:queryId", graph.text(shown, "ah:evidenceQueryId") or "")) for shown in sources
     )
-    return {end for end in ends if graph.text(end, "ah:columnOf") == thing}
+    return all(
+        any(
+            graph.is_mask(mask) and column in graph.objects(mask, "ah:protectedColumn")
+            for query in queries
+            for mask in graph.objects(query, "ah:enforced")
+        )
+        for queries in shown_by
+        if queries
+    )
 
 
 def masks_of_same_reads(graph: Lookups, thing: str, columns: Collection[str]) -> set[str]:
