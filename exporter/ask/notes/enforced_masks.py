@@ -314,9 +314,7 @@ def _was_masked(graph: Lookups, sources: Iterable[str], column: str) -> bool:
     """Whether all queries that first showed these sources enforced a mask on a column, or are not on record by an id:
     the column may then be a source, too.
     """
-    shown_by = (
-        list(graph.with_text("ah:queryId", graph.text(shown, "ah:evidenceQueryId") or "")) for shown in sources
-    )
+    shown_by = (list(graph.with_text("ah:queryId", graph.text(shown, "ah:evidenceQueryId") or "")) for shown in sources)
     return all(
         any(
             graph.is_mask(mask) and column in graph.objects(mask, "ah:protectedColumn")

@@ -74,6 +74,9 @@ def _uses(asked: Asked, thing: str) -> Iterator[str]:
         accesses = graph.subjects("ah:accessedObject", other)
         if any(asked.has_activity(query) for access in accesses for query in graph.reads_with(access)):
             yield f"read {'with' if graph.text(other, 'ah:objectId') else 'without'} an id"
+    for other in sorted(graph.same_stages(thing)):
+        if any(_sourced(asked, other)) or any(map(asked.has, graph.read_times(other))):
+            yield f"files were read in {graph.text(other, 'ah:domain')} {graph.text(other, 'ah:objectId')} of its name"
     for query in _sourced(asked, thing):
         yield f"source of what {queries_in_words(graph, [query])} wrote"
     for enforcement in graph.subjects("ah:protectedObject", thing):
