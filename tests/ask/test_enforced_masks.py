@@ -209,6 +209,17 @@ OF_OTHER_NAMES: Final[dict[str, tuple[list[Json], set[str]]]] = {
         [shows(2, "C", "B"), through(3, "CF", "CB", (VIEW, "F"))],
         {"D.S.V.F"},
     ),
+    "beside one of its name, which another table has, too": (
+        [through(3, "CF", "C", (VIEW, "F"), base_objects_accessed=[of(TABLE, "C"), of(OTHER, "C")])],
+        {"D.S.V.F"},
+    ),
+    "beside one of its name, which another table has that was not read": (
+        [
+            {**through(2, "C", "C", (VIEW, "X")), "base_objects_accessed": [of(TABLE, "C"), of(OTHER, "C")]},
+            through(3, "CF", "CB", (VIEW, "F")),
+        ],
+        set(),
+    ),
     "of what was read by its own name": (
         [through(3, "E", "C", (VIEW, "E"), direct=(TABLE, "C"), base_objects_accessed=[of(TABLE, "C")])],
         set(),

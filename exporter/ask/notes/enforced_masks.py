@@ -11,7 +11,7 @@ the first and the last of both overlap; where a user read each once a day, they 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime
 from functools import cache, partial
 from typing import Final, NamedTuple
@@ -217,7 +217,8 @@ def _under_other_names(graph: Lookups, reads: Collection[_Reads]) -> set[tuple[s
             masks_by_day[times.key].append((times, _Enforced(row["place"], row["column"], row["owner"], row["read"])))
     of_query = cache(lambda key: list(_masks_by_query(graph, key)))
     over, behind = cache(partial(_views_over, graph)), cache(partial(_behind, graph))
-    may_show, days = cache(partial(_may_show, graph)), cache(partial(_days_of, graph))
+    days = cache(partial(_days_of, graph))
+    may_show = cache(partial(_may_show, graph, days))
     masked_reads = set[tuple[str, str]]()
     for read in reads:
         thing = graph.text(read.column, "ah:columnOf") or ""
@@ -254,7 +255,11 @@ def _masks_by_query(graph: Lookups, key: str) -> Iterator[_Enforced]:
                     yield _Enforced(place_of(graph, enforcement), column, owner, node)
 
 
-def _may_show(graph: Lookups, read: _Reads, mask: _Enforced, *, is_over: bool) -> bool:
+_Days = Callable[[str], list[tuple[str, _Reads]]]
+"""Gives the reads by day of a column: their nodes, and what they stand for."""
+
+
+def _may_show(graph: Lookups, days: _Days, read: _Reads, mask: _Enforced, *, is_over: bool) -> bool:
     """Whether a mask on a column of a view over what was read (``is_over``), or on one of what is behind it, may have
     covered what was read: the same query read the masked one, and neither a row nor a name says of which column the
     column of the view is.
@@ -273,13 +278,34 @@ def _may_show(graph: Lookups, read: _Reads, mask: _Enforced, *, is_over: bool) -
     if sources and (is_over or not own or own & beside):
         # Related columns are told in any case. A source that was masked by a constant is missing where rows show these.
         return column_behind not in sources and _was_masked(graph, sources.values(), column_behind)
-    name = graph.text(read.column, "ah:matchName")
+    name = graph.text(read.column, "ah:matchName") or ""
+    alike = [column for column in _columns_alike(graph, read.column, name, mask.owner) if is_over]
+    is_one_of_several = any(_is_read_with(graph, days, column, read, mask) for column in alike)
     for other in beside:
-        # What the view shows under the name of the column is it, as long as no row shows something else.
+        # What the view shows under the name of the column is it, unless a row shows something else, or the query read
+        # a column of this name of another object behind the view.
         shown = _certain_sources(graph, other, read) if is_over else sources
-        if read.column in shown or (not shown and graph.text(other, "ah:matchName") == name):
+        is_named_so = graph.text(other, "ah:matchName") == name and not shown and not is_one_of_several
+        if read.column in shown or is_named_so:
             return False
     return True
+
+
+def _columns_alike(graph: Lookups, column: str, name: str, view: str) -> Iterator[str]:
+    """The columns with the name of a column behind a view, of the objects with other names that are behind the view."""
+    thing = graph.text(column, "ah:columnOf") or ""
+    names = {holder.key for holder in graph.names_of(thing)}
+    for source in _behind(graph, view) - {thing}:
+        if names.isdisjoint(holder.key for holder in graph.names_of(source)):
+            yield from graph.columns_of(source, {name})
+
+
+def _is_read_with(graph: Lookups, days: _Days, column: str, read: _Reads, mask: _Enforced) -> bool:
+    """Whether a query that enforced a mask read a column, too; of reads by day, whether it may have."""
+    accesses = graph.accesses_of(mask.node)
+    return any(column in graph.objects(access, "ah:readColumn") for access in accesses) or any(
+        times.key == read.key and times.may_be_of(read) for _, times in days(column)
+    )
 
 
 def _read_together(graph: Lookups, node: str) -> Iterator[str]:
