@@ -213,6 +213,10 @@ OF_OTHER_NAMES: Final[dict[str, tuple[list[Json], set[str]]]] = {
         [through(3, "CF", "C", (VIEW, "F"), base_objects_accessed=[of(TABLE, "C"), of(OTHER, "C")])],
         {"D.S.V.F"},
     ),
+    "beside one of its name, which the table has in another letter case, too": (
+        [through(3, "CF", "Cc", (VIEW, "F"))],
+        {"D.S.V.F"},
+    ),
     "beside one of its name, which another table has that was not read": (
         [
             {**through(2, "C", "C", (VIEW, "X")), "base_objects_accessed": [of(TABLE, "C"), of(OTHER, "C")]},

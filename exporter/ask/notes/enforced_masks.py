@@ -283,7 +283,7 @@ def _may_show(graph: Lookups, days: _Days, read: _Reads, mask: _Enforced, *, is_
     is_one_of_several = any(_is_read_with(graph, days, column, read, mask) for column in alike)
     for other in beside:
         # What the view shows under the name of the column is it, unless a row shows something else, or the query read
-        # a column of this name of another object behind the view.
+        # another column of this name behind the view.
         shown = _certain_sources(graph, other, read) if is_over else sources
         is_named_so = graph.text(other, "ah:matchName") == name and not shown and not is_one_of_several
         if read.column in shown or is_named_so:
@@ -292,8 +292,11 @@ def _may_show(graph: Lookups, days: _Days, read: _Reads, mask: _Enforced, *, is_
 
 
 def _columns_alike(graph: Lookups, column: str, name: str, view: str) -> Iterator[str]:
-    """The columns with the name of a column behind a view, of the objects with other names that are behind the view."""
+    """The columns with the name of a column behind a view, of the same object in another letter case, and of the objects
+    with other names that are behind the view.
+    """
     thing = graph.text(column, "ah:columnOf") or ""
+    yield from (other for other in graph.columns_of(thing, {name}) if other != column)
     names = {holder.key for holder in graph.names_of(thing)}
     for source in _behind(graph, view) - {thing}:
         if names.isdisjoint(holder.key for holder in graph.names_of(source)):
