@@ -177,6 +177,20 @@ def shows(day: int, shown: str, behind: str) -> Json:
     return {**through(day, shown, behind, (OTHER, "X")), "policies_referenced": [], "objects_modified": written}
 
 
+def copies(day: int, *pairs: tuple[str, str]) -> Json:
+    """A query that wrote these columns of the view, each with the one behind it, and masked C of the table."""
+    columns = [
+        {
+            "columnName": shown,
+            "directSources": [{**VIEW, "columnName": shown}],
+            "baseSources": [{**TABLE, "columnName": behind}],
+        }
+        for shown, behind in pairs
+    ]
+    shown, behind = ("".join(pair[number] for pair in pairs) for number in (0, 1))
+    return {**through(day, shown, behind, (TABLE, "C")), "objects_modified": [{**OTHER, "columns": columns}]}
+
+
 def replaced(day: int) -> Json:
     """CREATE OR REPLACE of the view, at noon, by its own id."""
     change = {**VIEW, "operationType": "REPLACE", "properties": {}}
@@ -284,6 +298,20 @@ OF_VIEWS: Final[dict[str, tuple[list[Json], set[str]]]] = {
             through(3, "E", "BC", (TABLE, "C")),
         ],
         {"D.S.T.C"},
+    ),
+    "the masked one was masked, too, and copied, where rows show another": (
+        [copies(2, ("E", "B"), ("F", "C")), through(3, "E", "BC", (TABLE, "C"))],
+        set(),
+    ),
+    "the masked one was masked, too, where rows show the one of its name": (
+        [
+            {
+                **shows(2, "E", "E"),
+                "policies_referenced": [{**TABLE, "columns": [{"columnName": "C", "policies": [POLICY]}]}],
+            },
+            through(3, "EF", "EC", (TABLE, "C")),
+        ],
+        set(),
     ),
     "another one was masked where rows show another": (
         [

@@ -275,9 +275,10 @@ def _may_show(graph: Lookups, days: _Days, read: _Reads, mask: _Enforced, *, is_
     view_column, column_behind = (mask.column, read.column) if is_over else (read.column, mask.column)
     sources = _certain_sources(graph, view_column, read)
     own = {source for source in sources if graph.text(source, "ah:columnOf") == mask.owner}
-    if sources and (is_over or not own or own & beside):
-        # Related columns are told in any case. A source that was masked by a constant is missing where rows show these.
-        return column_behind not in sources and _was_masked(graph, sources.values(), column_behind)
+    is_known = bool(sources) and (is_over or not own or bool(own & beside))
+    # Columns that rows relate are told in any case.
+    if is_known and (column_behind in sources or not _may_be_missing(graph, sources.values(), column_behind)):
+        return False
     name = graph.text(read.column, "ah:matchName") or ""
     alike = [column for column in _columns_alike(graph, read.column, name, mask.owner) if is_over]
     is_one_of_several = any(_is_read_with(graph, days, column, read, mask) for column in alike)
@@ -285,14 +286,14 @@ def _may_show(graph: Lookups, days: _Days, read: _Reads, mask: _Enforced, *, is_
         # What the view shows under the name of the column is it, unless a row shows something else, or the query read
         # another column of this name behind the view.
         shown = _certain_sources(graph, other, read) if is_over else sources
-        is_named_so = graph.text(other, "ah:matchName") == name and not shown and not is_one_of_several
-        if read.column in shown or is_named_so:
+        is_named_so = graph.text(other, "ah:matchName") == name and not is_one_of_several
+        if read.column in shown or (is_named_so and (not shown or other in shown)):
             return False
     return True
 
 
 def _columns_alike(graph: Lookups, column: str, name: str, view: str) -> Iterator[str]:
-    """The columns with the name of a column behind a view, of the same object in another letter case, and of the objects
+    """The columns with the name of a column behind a view, of the same object in another letter case, and of objects
     with other names that are behind the view.
     """
     thing = graph.text(column, "ah:columnOf") or ""
@@ -339,20 +340,26 @@ def _holds(graph: Lookups, shown: str, read: _Reads) -> bool:
     return (since is None or in_utc(since) <= read.first) and (until is None or read.last < in_utc(until))
 
 
-def _was_masked(graph: Lookups, sources: Iterable[str], column: str) -> bool:
-    """Whether all queries that first showed these sources enforced a mask on a column, or are not on record by an id:
-    the column may then be a source, too.
+def _may_be_missing(graph: Lookups, sources: Iterable[str], column: str) -> bool:
+    """Whether a column may be a source beside these, since all queries that first showed them enforced a mask on it,
+    and have it as the source of nothing: a constant masks it, or it was not copied. The same if none has an id.
     """
-    shown_by = (list(graph.with_text("ah:queryId", graph.text(shown, "ah:evidenceQueryId") or "")) for shown in sources)
-    return all(
-        any(
-            graph.is_mask(mask) and column in graph.objects(mask, "ah:protectedColumn")
-            for query in queries
-            for mask in graph.objects(query, "ah:enforced")
-        )
-        for queries in shown_by
-        if queries
-    )
+    shown_by = {graph.text(shown, "ah:evidenceQueryId") or "" for shown in sources}
+    queries = [query for ident in sorted(shown_by) for query in graph.with_text("ah:queryId", ident)]
+    return all(_is_masked_in(graph, query, column) and not _is_source_in(graph, query, column) for query in queries)
+
+
+def _is_masked_in(graph: Lookups, query: str, column: str) -> bool:
+    masks = (mask for mask in graph.objects(query, "ah:enforced") if graph.is_mask(mask))
+    return any(column in graph.objects(mask, "ah:protectedColumn") for mask in masks)
+
+
+def _is_source_in(graph: Lookups, query: str, column: str) -> bool:
+    """Whether a query filled something from a column, as its row says."""
+    versions = graph.objects(query, "ah:madeVersion")
+    parts = (part for version in versions for part in graph.subjects("dcterms:isPartOf", version))
+    derivations = (derivation for part in graph.at_most(parts, MOST) for derivation in graph.derivations_of(part))
+    return any(column in graph.objects(derivation, "ah:sourceColumn") for derivation in derivations)
 
 
 def masks_of_same_reads(graph: Lookups, thing: str, columns: Collection[str]) -> set[str]:
