@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime
-from functools import cache
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
@@ -129,7 +128,7 @@ class _Place(NamedTuple):
 
 def _adding(asked: Asked, forms: Callable[[Lookups, str], Collection[str]]) -> Iterator[tuple[str, str]]:
     """The objects that an answer is about, or that its data went through, each with another form of it of which rows
-    say what the answer would have, and does not have. ``forms``: gives those of an object.
+    say what the answer would have, and does not have: each other form once. ``forms``: gives those of an object.
     """
     graph = asked.graph
     if asked.name in FOLLOWING_ALL:
@@ -140,10 +139,12 @@ def _adding(asked: Asked, forms: Callable[[Lookups, str], Collection[str]]) -> I
     else:
         columns = asked.match_names("column_name")
         places = [_Place(thing, columns, [EARLY]) for thing in sorted(asked.asked_objects)]
-    followed = {*asked.asked_objects, *asked.followed}
+    # Very many objects with an id, such as tables of each night, may be one without: it is told once.
+    done = {*asked.asked_objects, *asked.followed}
     for place in places:
-        for other in sorted({*forms(graph, place.thing)} - followed):
+        for other in sorted({*forms(graph, place.thing)} - done):
             if _adds(asked, place, other):
+                done.add(other)
                 yield place.thing, other
 
 
@@ -201,16 +202,18 @@ def _adds(asked: Asked, place: _Place, other: str) -> bool:
     its name alone an object with an id is meant while it has that name.
     """
     graph, is_up = asked.graph, _is_up(asked)
+    uses = list(graph.at_most(_uses(asked, place, other), _LOOKED_AT))
+    if not uses or not place.times:
+        return False
     is_nameless = graph.text(place.thing, "ah:objectId") is None
     with_id, nameless = (other, place.thing) if is_nameless else (place.thing, other)
+    # The times of the rows without an id, as far as they are after the others, or before them.
+    if is_nameless:
+        times = [own for own in place.times if (own >= min(uses) if is_up else own <= max(uses))]
+    else:
+        times = [use for use in uses if (use <= max(place.times) if is_up else use >= min(place.times))]
     is_stage = graph.text(nameless, "ah:objectId") is not None
-    may_be_meant = cache(lambda time: is_stage or _has_name(graph, with_id, nameless, time))
-    return any(
-        may_be_meant(own if is_nameless else use)
-        for use in graph.at_most(_uses(asked, place, other), _LOOKED_AT)
-        for own in place.times
-        if (use <= own if is_up else own <= use)
-    )
+    return bool(times) and (is_stage or any(_has_name(graph, with_id, nameless, time) for time in times))
 
 
 def _is_up(asked: Asked) -> bool:
