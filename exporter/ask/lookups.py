@@ -321,6 +321,17 @@ class Lookups(Triples):
         stages = (holder for holder in self.of_id(ident) if holder.domain == TABLE_STAGE)
         return [holder.iri for holder in stages if holder.account == names[-1].account]
 
+    def same_stages(self, stage: str) -> set[str]:
+        """The stages with the id and a name of this one, if one of the two is the stage of a table: they may be one."""
+        ident, domain = (self.text(stage, term) or "" for term in ("ah:objectId", "ah:domain"))
+        keys = {holder.key for holder in self.names_of(stage)} if ident and domain.endswith("Stage") else set()
+        others = {
+            thing: self.text(thing, "ah:domain") or ""
+            for thing in (self.with_text("ah:objectId", ident) if keys else ())
+            if thing != stage and not keys.isdisjoint(holder.key for holder in self.names_of(thing))
+        }
+        return {thing for thing, other in others.items() if other.endswith("Stage") and TABLE_STAGE in {domain, other}}
+
     def lost_with_table(self, stage: NameHolder) -> str | None:
         """When the stage of a table lost a name with its table, if its own rows say later, or never, that it did."""
         table = self.table_of_stage(stage)

@@ -11,9 +11,10 @@ the columns behind it in baseSources. The views between the view and these objec
 notes"). A stream hides its table in the same way. A view that another account shares is its own base object: behind it
 are the provider's objects alone (view, "Data sharing notes").
 
-So each query shows a part, certain or possible. A source is certain if one query shows that it is. Of the others, those
-remain possible that were seen after the view was last read alone: a query that reads nothing else has all objects
-behind it.
+So each query shows a part, certain or possible. A source is certain if one query shows that it is. A query that reads
+nothing but the view has all objects behind it at that time. So of the others, those remain possible that were seen
+after the view was last read alone, and those with the name of a certain one: a view reads by name, and another object
+may have had the name before, such as a table that is made anew each night.
 
 What the queries show belongs to one definition of the view. It ends when the view is dropped, when it is created again
 under the same key, or when another view (CREATE OR REPLACE with a new id) takes its name. The state is bounded by the
@@ -41,6 +42,7 @@ from exporter.model.identifiers import (
 )
 from exporter.model.object_state import Sighting, ViewSource
 from exporter.model.objects import NamingElement, known_columns, known_text, named_elements, objects_of_array
+from exporter.model.other_accounts import account_in
 
 UNKNOWN_STREAM: Final = "UNKNOWN_STREAM"
 """The reason in ``Content.incomplete`` if a place names a stream by ``$SYS_VIEW_<number>``, and the row does not say
@@ -295,15 +297,22 @@ class Sources:
         for definition in self.definitions:
             until = taken if definition.until is None else definition.until
             turns = _turns(definition)
+            names_behind = {_name(source, sight) for source, sight in definition.certain.items()} - {None}
             for source in sorted(definition.certain.keys() | definition.possible.keys()):
                 sight = definition.certain.get(source) or definition.possible[source]
-                if source in definition.certain or definition.alone is None or sight.last > definition.alone:
+                certain = source in definition.certain
+                is_left = definition.alone is None or sight.last > definition.alone
+                if certain or is_left or _name(source, sight) in names_behind:
                     key, view_column, source_column = _pair(source)
-                    certain = source in definition.certain
                     begins, ends = turns.get(key, (None, None))
                     first = max((time for time in (definition.since, begins) if time is not None), default=None)
                     last = min((time for time in (until, ends) if time is not None), default=None)
                     yield ViewSource(definition.state, key, view_column, source_column, certain, sight, first, last)
+
+
+def _name(source: str, sight: Sighting) -> tuple[str, str] | None:
+    """The account and the name of a source, as names are compared; None if no row gives its name."""
+    return None if sight.name is None else (account_in(_pair(source)[0]), match_name(sight.name))
 
 
 def _turns(definition: Definition) -> dict[str, tuple[int | None, int | None]]:

@@ -177,6 +177,27 @@ def shows(day: int, shown: str, behind: str) -> Json:
     return {**through(day, shown, behind, (OTHER, "X")), "policies_referenced": [], "objects_modified": written}
 
 
+def copies(day: int, *pairs: tuple[str, str]) -> Json:
+    """A query that wrote these columns of the view, each with the one behind it, and masked C of the table."""
+    columns = [
+        {
+            "columnName": shown,
+            "directSources": [{**VIEW, "columnName": shown}],
+            "baseSources": [{**TABLE, "columnName": behind}],
+        }
+        for shown, behind in pairs
+    ]
+    shown, behind = ("".join(pair[number] for pair in pairs) for number in (0, 1))
+    return {**through(day, shown, behind, (TABLE, "C")), "objects_modified": [{**OTHER, "columns": columns}]}
+
+
+def replaced(day: int) -> Json:
+    """CREATE OR REPLACE of the view, at noon, by its own id."""
+    change = {**VIEW, "operationType": "REPLACE", "properties": {}}
+    return {"query_id": f"r{day}", "query_start_time": f"2026-01-{day:02}T12:00:00Z", "user_name": "DBA",
+            "direct_objects_accessed": [], "base_objects_accessed": [], "object_modified_by_ddl": change}  # fmt: skip
+
+
 OF_OTHER_NAMES: Final[dict[str, tuple[list[Json], set[str]]]] = {
     "on the view": ([through(3, "E", "C", (VIEW, "E"))], {"D.S.V.E"}),
     "on one of several": ([through(3, "EF", "CB", (VIEW, "F"))], {"D.S.V.F"}),
@@ -186,6 +207,37 @@ OF_OTHER_NAMES: Final[dict[str, tuple[list[Json], set[str]]]] = {
     "on the column that shows it": ([shows(2, "E", "C"), through(3, "EF", "CB", (VIEW, "E"))], {"D.S.V.E"}),
     "on one that shows another": ([shows(2, "E", "B"), through(3, "EF", "CB", (VIEW, "E"))], set()),
     "beside the one that shows it": ([shows(2, "E", "C"), through(3, "EF", "CB", (VIEW, "F"))], set()),
+    "on one that showed another by the former definition": (
+        [shows(2, "E", "B"), replaced(2), through(3, "EF", "CB", (VIEW, "E"))],
+        {"D.S.V.E"},
+    ),
+    "beside the one that showed it by the former definition": (
+        [shows(2, "E", "C"), replaced(2), through(3, "EF", "CB", (VIEW, "F"))],
+        {"D.S.V.F"},
+    ),
+    "on one that shows another by the later definition": (
+        [through(3, "EF", "CB", (VIEW, "E")), replaced(4), shows(5, "E", "B")],
+        {"D.S.V.E"},
+    ),
+    "beside the one of its name, which shows another": (
+        [shows(2, "C", "B"), through(3, "CF", "CB", (VIEW, "F"))],
+        {"D.S.V.F"},
+    ),
+    "beside one of its name, which another table has, too": (
+        [through(3, "CF", "C", (VIEW, "F"), base_objects_accessed=[of(TABLE, "C"), of(OTHER, "C")])],
+        {"D.S.V.F"},
+    ),
+    "beside one of its name, which the table has in another letter case, too": (
+        [through(3, "CF", "Cc", (VIEW, "F"))],
+        {"D.S.V.F"},
+    ),
+    "beside one of its name, which another table has that was not read": (
+        [
+            {**through(2, "C", "C", (VIEW, "X")), "base_objects_accessed": [of(TABLE, "C"), of(OTHER, "C")]},
+            through(3, "CF", "CB", (VIEW, "F")),
+        ],
+        set(),
+    ),
     "of what was read by its own name": (
         [through(3, "E", "C", (VIEW, "E"), direct=(TABLE, "C"), base_objects_accessed=[of(TABLE, "C")])],
         set(),
@@ -210,6 +262,101 @@ def test_a_mask_on_a_column_of_another_name_is_told_if_rows_do_not_say_which_it_
     # of all columns that the agent read
     of_all = [note for note in of_agents.notes if note.startswith(MAY)]
     assert all(any(place in note for note in of_all) for place in told)
+
+
+OF_VIEWS: Final[dict[str, tuple[list[Json], set[str]]]] = {
+    "no row says what it shows": ([through(3, "EF", "BC", (TABLE, "C"))], {"D.S.T.C"}),
+    "the masked one is shown by another, too": (
+        [shows(2, "F", "C"), through(3, "E", "C", (TABLE, "C"))],
+        {"D.S.T.C"},
+    ),
+    "the masked one is shown by another, which was read, too": (
+        [shows(2, "F", "C"), through(3, "EF", "C", (TABLE, "C"))],
+        {"D.S.T.C"},
+    ),
+    "it shows another": ([shows(2, "E", "B"), through(3, "EF", "BC", (TABLE, "C"))], set()),
+    "it showed another by the former definition": (
+        [shows(2, "E", "B"), replaced(2), through(3, "EF", "BC", (TABLE, "C"))],
+        {"D.S.T.C"},
+    ),
+    "it shows another by the later definition": (
+        [through(3, "EF", "BC", (TABLE, "C")), replaced(4), shows(5, "E", "B")],
+        {"D.S.T.C"},
+    ),
+    "it showed another that is not read any more": (
+        [shows(2, "E", "B"), through(3, "EF", "AC", (TABLE, "C"))],
+        {"D.S.T.C"},
+    ),
+    "the masked one need not be read": ([through(3, "EF", "B", (TABLE, "C"))], {"D.S.T.C"}),
+    "the one of its name was read": ([through(3, "EF", "EB", (TABLE, "C"))], set()),
+    "the masked one was masked, too, where rows show another": (
+        [
+            {
+                **shows(2, "E", "B"),
+                "policies_referenced": [{**TABLE, "columns": [{"columnName": "C", "policies": [POLICY]}]}],
+            },
+            through(3, "E", "BC", (TABLE, "C")),
+        ],
+        {"D.S.T.C"},
+    ),
+    "the masked one was masked, too, and copied, where rows show another": (
+        [copies(2, ("E", "B"), ("F", "C")), through(3, "E", "BC", (TABLE, "C"))],
+        set(),
+    ),
+    "the masked one was masked, too, where rows show the one of its name": (
+        [
+            {
+                **shows(2, "E", "E"),
+                "policies_referenced": [{**TABLE, "columns": [{"columnName": "C", "policies": [POLICY]}]}],
+            },
+            through(3, "EF", "EC", (TABLE, "C")),
+        ],
+        set(),
+    ),
+    "another one was masked where rows show another": (
+        [
+            {
+                **shows(2, "E", "B"),
+                "policies_referenced": [{**TABLE, "columns": [{"columnName": "A", "policies": [POLICY]}]}],
+            },
+            through(3, "E", "BC", (TABLE, "C")),
+        ],
+        set(),
+    ),
+}
+"""A mask on a column behind the view, and whether it may have covered the view's E. It is masked later."""
+
+
+@pytest.mark.parametrize("reads", READS)
+@pytest.mark.parametrize("where", OF_VIEWS)
+def test_a_mask_behind_a_view_is_told_unless_rows_say_of_what_the_column_is(
+    where: str, reads: str, tmp_path: Path
+) -> None:
+    """View, "policies_referenced", and docs/graph.md, "Views and streams": a source belongs to one definition of the
+    view, and a column behind it can be in several of its columns. View, "Masked columns": one that a constant masks is
+    no source, and need not be read.
+    """
+    rows, told = OF_VIEWS[where]
+    rows = [*rows, through(8, "E", "B", (VIEW, "E"))]
+    read_by = {"full": "query q3-6", "daily": "reads of ANA at 2026-01-03T06:00:00Z"}[reads]
+    answer = asked("unmasked-reads", rows, reads, tmp_path, object_name="D.S.V", column_name="E", since="2026-01-03")
+    assert "BEFORE" in {row["mask"] for row in answer.dicts()}
+    found = {note.rpartition(": ")[2] for note in answer.notes if note.startswith(MAY)}
+    assert found == {f"{place} in {read_by}." for place in told}
+
+
+@pytest.mark.parametrize("reads", READS)
+def test_a_mask_on_a_view_over_what_had_the_name_of_its_table_before_is_told(reads: str, tmp_path: Path) -> None:
+    """docs/graph.md, "Views and streams": a table that is made anew is another one; that the view is over the new one
+    says nothing against the former one, which it showed under the same name.
+    """
+    anew = {**TABLE, "objectId": 9}
+    joined = through(3, "E", "C", (VIEW, "E"), direct=(OTHER, "X"))
+    alone = {**through(5, "E", "C", (OTHER, "X")), "policies_referenced": []}
+    later = {**alone, "base_objects_accessed": [of(anew, "C")]}
+    answer = asked("unmasked-reads", [joined, later], reads, tmp_path, object_id="1", domain="Table", column_name="C")
+    read_by = {"full": "query q3-6", "daily": "reads of ANA at 2026-01-03T06:00:00Z"}[reads]
+    assert [note.rpartition(": ")[2] for note in answer.notes if note.startswith(MAY)] == [f"D.S.V.E in {read_by}."]
 
 
 @pytest.mark.parametrize("reads", READS)

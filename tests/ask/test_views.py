@@ -279,6 +279,25 @@ def test_a_view_shows_the_tables_of_a_name_in_turn(
             assert {name for name, *_ in found} == {"D.S.T", f"D.S.{source}"}, at
 
 
+def test_what_had_the_name_of_the_source_before_stays_possible(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """docs/graph.md, "Views and streams": V was read with X while 11 was T, and alone when 15 was T, which it is
+    certainly over. That says nothing against 11, and all against X.
+    """
+    read = row(3, "ANA", [VIEW, OTHER], [TABLE, OTHER])
+    out = of_nights(tmp_path, [created(1, VIEW), read], anew(5, 15, RAW))
+    for question in ("downstream-users", "end-up"):
+        _, notes = ask(out, capsys, question, object_id="11", domain="Table")
+        assert "Possibly over D.S.T, and followed only where it is certain: D.S.V." in notes
+        _, notes = ask(out, capsys, question, object_id="15", domain="Table")
+        assert "Possibly over" not in notes
+    _, notes = ask(out, capsys, "lineage-as-of", object_name="D.S.V", at=day(4))
+    assert "Possibly also behind D.S.V, and not in the answer: D.S.T." in notes
+    _, notes = ask(out, capsys, "lineage-as-of", object_name="D.S.V", at=day(6))
+    assert "Possibly also" not in notes
+
+
 BACK: Final[dict[str, list[tuple[int, str, Json]]]] = {
     "renamed": [(11, "ALTER", {"objectName": {"value": "D.S.A"}}), (12, "ALTER", {"objectName": {"value": "D.S.B"}}),
                 (11, "ALTER", {"objectName": {"value": "D.S.T"}})],

@@ -205,8 +205,9 @@ _FOLLOWING_DOWN: Final = (
     *("column-copies", "downstream-users", "end-up", "sensitive-data-movement"),
     *("page-down", "page-column-down"),
 )
-_FOLLOWING_ALL: Final = ("tag-reach", "unmasked-copies")
-FOLLOWING: Final = frozenset((*_FOLLOWING_UP, *_FOLLOWING_DOWN, *_FOLLOWING_ALL))
+FOLLOWING_ALL: Final = ("tag-reach", "unmasked-copies")
+"""Of these, those about all data."""
+FOLLOWING: Final = frozenset((*_FOLLOWING_UP, *_FOLLOWING_DOWN, *FOLLOWING_ALL))
 """All questions that follow data."""
 _FOLLOWING_FROM_READS: Final = "sensitive-data-movement"
 """Its first step is a query that reads what is asked for."""
@@ -257,7 +258,7 @@ class Lineage:
     def __init__(self, asked: Asked) -> None:
         self._asked, self._graph = asked, asked.graph
         self.is_up = asked.name not in _FOLLOWING_DOWN
-        self.is_of_all = asked.name in _FOLLOWING_ALL
+        self.is_of_all = asked.name in FOLLOWING_ALL
         self.is_from_reads = asked.name == _FOLLOWING_FROM_READS
         self.is_of_columns = asked.name in _OF_COLUMNS or "column_name" in asked.params
         self.asked_things = set() if self.is_of_all or asked.is_of_page else _meant_then(asked)

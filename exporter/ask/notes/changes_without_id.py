@@ -8,13 +8,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
 from exporter.ask.answers import first_of
 from exporter.ask.lookups import SAME_NAME, Lookups
-from exporter.ask.notes.asked import CHANGES, FOLLOWING, MOST, UNMASKED_READS, Asked
+from exporter.ask.notes.asked import CHANGES, MOST, UNMASKED_READS, Asked
 from exporter.ask.notes.settings_without_id import (
     given_without_id,
     renamings_of,
@@ -24,9 +24,7 @@ from exporter.ask.notes.settings_without_id import (
 from exporter.ask.triples import Solution, iris
 from exporter.ask.without_id import Key, Renaming, change_in_words, linked_names
 from exporter.model.identifiers import match_name
-from exporter.system.reachable import reachable
 
-WITH_AND_WITHOUT_ID: Final = "with an id and without: what they say of one is not known of the other"
 _SHOWN: Final = 5
 """How many changes, objects and columns a note lists at most."""
 
@@ -44,59 +42,6 @@ def changes_without_id(asked: Asked) -> Iterator[str]:
     yield from _renamed(asked, earlier_notes)
     yield from settings_by_name(asked)
     yield from _replaced(asked)
-
-
-_TWICE: Final = """\
-SELECT DISTINCT ?nameless ?thing ?name WHERE {
-  ?nameless ah:sameNameAs ?thing ; rdfs:label ?name .
-  FILTER(EXISTS { ?access ah:accessedObject ?nameless } || EXISTS { ?version prov:specializationOf ?nameless }
-    || EXISTS { ?enforcement ah:protectedObject ?nameless }@granted@)
-}
-ORDER BY ?name
-"""
-_OF_GRANTS: Final = ("end-up", "exposure")
-_IS_GRANTED: Final = " || EXISTS { ?grant ah:grantedObject|ah:grantee ?nameless }"
-
-
-def with_and_without_id(asked: Asked) -> Iterator[str]:
-    """What rows give with an id and without: for an empty answer that follows data, is about all objects, or asks by
-    id, and for pages that follow data, whose answers have what they begin at. Of an answer about grants that has rows,
-    what was granted in the other form alone; ``shares`` has this of ``end-up``.
-    """
-    has_rows, of_grants = bool(asked.answer.rows) and not asked.is_of_page, asked.name in _OF_GRANTS
-    is_about = asked.name in FOLLOWING | OF_ALL or asked.values("object_id")
-    if not is_about or (has_rows and asked.name != "exposure") or not asked.graph.has_mixed_ids():
-        return
-    about = {*asked.asked_objects, *asked.followed}
-    rows = list(asked.graph.select(_TWICE, granted=_IS_GRANTED if of_grants else ""))
-    if has_rows:
-        rows = [row for row in rows if _lacks_grants(asked, row, _with_grantees(asked, about))]
-    names = [row["name"] for row in rows if has_rows or not about or about & {row["nameless"], row["thing"]}]
-    if names:
-        given = first_of(list(dict.fromkeys(names)), _SHOWN)
-        yield f"Rows give {given} {WITH_AND_WITHOUT_ID}, though it may be the same."
-
-
-def _with_grantees(asked: Asked, about: Iterable[str]) -> Collection[str]:
-    """These objects, and the shares and roles that they were granted to."""
-
-    def further(thing: str) -> list[str]:
-        grants = asked.graph.subjects("ah:grantedObject", thing)
-        return [grantee for grant in grants for grantee in asked.graph.objects(grant, "ah:grantee")]
-
-    return reachable(about, further)
-
-
-def _lacks_grants(asked: Asked, row: Solution, has: Collection[str]) -> bool:
-    """Whether an answer has one form of an object, and not what was granted in the other: if it is about all objects,
-    what those have who have the one.
-    """
-    forms = row["nameless"], row["thing"]
-    return any(
-        any(asked.graph.subjects("ah:grantedObject", other))
-        and (form in has and other not in has if has else any(asked.graph.subjects("ah:grantee", form)))
-        for form, other in (forms, forms[::-1])
-    )
 
 
 def uncertain_things(asked: Asked) -> set[str]:

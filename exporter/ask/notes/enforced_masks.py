@@ -11,7 +11,7 @@ the first and the last of both overlap; where a user read each once a day, they 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime
 from functools import cache, partial
 from typing import Final, NamedTuple
@@ -21,7 +21,7 @@ from pyoxigraph import Literal, NamedNode
 from exporter.ask.answers import first_of
 from exporter.ask.lookups import Lookups
 from exporter.ask.notes.asked import MOST, Asked
-from exporter.ask.triples import Solution, iris, literals
+from exporter.ask.triples import Solution, in_utc, iris, literals
 
 _SHOWN: Final = 5
 _TIME: Final = NamedNode("http://www.w3.org/2001/XMLSchema#dateTime")
@@ -217,14 +217,15 @@ def _under_other_names(graph: Lookups, reads: Collection[_Reads]) -> set[tuple[s
             masks_by_day[times.key].append((times, _Enforced(row["place"], row["column"], row["owner"], row["read"])))
     of_query = cache(lambda key: list(_masks_by_query(graph, key)))
     over, behind = cache(partial(_views_over, graph)), cache(partial(_behind, graph))
-    may_show, days = cache(partial(_may_show, graph)), cache(partial(_days_of, graph))
+    days = cache(partial(_days_of, graph))
+    may_show = cache(partial(_may_show, graph, days))
     masked_reads = set[tuple[str, str]]()
     for read in reads:
         thing = graph.text(read.column, "ah:columnOf") or ""
         of_day = [mask for times, mask in masks_by_day[read.key] if times.may_be_of(read)]
         for mask in (*of_query(read.key), *of_day):
             is_over = mask.owner in over(thing)
-            if (is_over or mask.owner in behind(thing)) and may_show(read.column, thing, mask):
+            if (is_over or mask.owner in behind(thing)) and may_show(read, mask, is_over=is_over):
                 nodes = [node for node, times in days(read.column) if times.key == read.key and times.may_be_of(read)]
                 if not (is_over and all(_reads_by_name(graph, node, read.column) for node in nodes or [mask.node])):
                     masked_reads.add((read.text, mask.text))
@@ -254,20 +255,61 @@ def _masks_by_query(graph: Lookups, key: str) -> Iterator[_Enforced]:
                     yield _Enforced(place_of(graph, enforcement), column, owner, node)
 
 
-def _may_show(graph: Lookups, column: str, thing: str, mask: _Enforced) -> bool:
-    """Whether a mask on a column of a view over an object, or of what is behind it, may have covered a column of the
-    object that the same query read: it read the masked one, and none of which a row or the name says that it is the
-    same data as this one; and no row says of what else the masked one is.
+_Days = Callable[[str], list[tuple[str, _Reads]]]
+"""Gives the reads by day of a column: their nodes, and what they stand for."""
+
+
+def _may_show(graph: Lookups, days: _Days, read: _Reads, mask: _Enforced, *, is_over: bool) -> bool:
+    """Whether a mask on a column of a view over what was read (``is_over``), or on one of what is behind it, may have
+    covered what was read: the same query read the masked one, and neither a row nor a name says of which column the
+    column of the view is.
     """
     all_accesses = (access for node in _read_together(graph, mask.node) for access in graph.accesses_of(node))
     accesses = [one for one in all_accesses if mask.owner in graph.objects(one, "ah:accessedObject")]
     columns_read = [{*graph.objects(access, "ah:readColumn")} for access in accesses]
     beside = set[str]().union(*columns_read)
-    if mask.column not in beside and all(columns_read):
+    is_read = mask.column in beside or not all(columns_read)
+    # What is masked by a constant need not be read behind the view (view, "Masked columns").
+    if not accesses or (is_over and not is_read):
         return False
-    name = graph.text(column, "ah:matchName")
-    is_known = any(graph.text(other, "ah:matchName") == name for other in beside)
-    return not (is_known or beside & _same_data(graph, column, mask.owner) or _same_data(graph, mask.column, thing))
+    view_column, column_behind = (mask.column, read.column) if is_over else (read.column, mask.column)
+    sources = _certain_sources(graph, view_column, read)
+    own = {source for source in sources if graph.text(source, "ah:columnOf") == mask.owner}
+    is_known = bool(sources) and (is_over or not own or bool(own & beside))
+    # Columns that rows relate are told in any case.
+    if is_known and (column_behind in sources or not _may_be_missing(graph, sources.values(), column_behind)):
+        return False
+    name = graph.text(read.column, "ah:matchName") or ""
+    alike = [column for column in _columns_alike(graph, read.column, name, mask.owner) if is_over]
+    is_one_of_several = any(_is_read_with(graph, days, column, read, mask) for column in alike)
+    for other in beside:
+        # What the view shows under the name of the column is it, unless a row shows something else, or the query read
+        # another column of this name behind the view.
+        shown = _certain_sources(graph, other, read) if is_over else sources
+        is_named_so = graph.text(other, "ah:matchName") == name and not is_one_of_several
+        if read.column in shown or (is_named_so and (not shown or other in shown)):
+            return False
+    return True
+
+
+def _columns_alike(graph: Lookups, column: str, name: str, view: str) -> Iterator[str]:
+    """The columns with the name of a column behind a view, of the same object in another letter case, and of objects
+    with other names that are behind the view.
+    """
+    thing = graph.text(column, "ah:columnOf") or ""
+    yield from (other for other in graph.columns_of(thing, {name}) if other != column)
+    names = {holder.key for holder in graph.names_of(thing)}
+    for source in _behind(graph, view) - {thing}:
+        if names.isdisjoint(holder.key for holder in graph.names_of(source)):
+            yield from graph.columns_of(source, {name})
+
+
+def _is_read_with(graph: Lookups, days: _Days, column: str, read: _Reads, mask: _Enforced) -> bool:
+    """Whether a query that enforced a mask read a column, too; of reads by day, whether it may have."""
+    accesses = graph.accesses_of(mask.node)
+    return any(column in graph.objects(access, "ah:readColumn") for access in accesses) or any(
+        times.key == read.key and times.may_be_of(read) for _, times in days(column)
+    )
 
 
 def _read_together(graph: Lookups, node: str) -> Iterator[str]:
@@ -280,16 +322,44 @@ def _read_together(graph: Lookups, node: str) -> Iterator[str]:
         yield from (part for part in graph.objects(whole, "dcterms:hasPart") if {*graph.starts_of(part)} == times)
 
 
-def _same_data(graph: Lookups, column: str, thing: str) -> set[str]:
-    """The columns of an object that a column certainly shows, if it is of a view, or that certainly show it."""
-    ends = (
-        end
-        for from_term, to_term in (("ah:viewColumn", "ah:sourceColumn"), ("ah:sourceColumn", "ah:viewColumn"))
-        for shown in graph.subjects(from_term, column)
-        if graph.text(shown, "ah:evidence") == "CERTAIN"
-        for end in graph.objects(shown, to_term)
-    )
-    return {end for end in ends if graph.text(end, "ah:columnOf") == thing}
+def _certain_sources(graph: Lookups, column: str, read: _Reads) -> dict[str, str]:
+    """The columns that a column of a view certainly shows, by the definition of the view that was in force for all of
+    these reads; each with the node that says so.
+    """
+    return {
+        source: shown
+        for shown in graph.subjects("ah:viewColumn", column)
+        if graph.text(shown, "ah:evidence") == "CERTAIN" and _holds(graph, shown, read)
+        for source in graph.objects(shown, "ah:sourceColumn")
+    }
+
+
+def _holds(graph: Lookups, shown: str, read: _Reads) -> bool:
+    """Whether a source is one of the definition of a view that was in force from the first until the last read."""
+    since, until = (graph.text(shown, term) for term in ("ah:validFrom", "ah:validUntil"))
+    return (since is None or in_utc(since) <= read.first) and (until is None or read.last < in_utc(until))
+
+
+def _may_be_missing(graph: Lookups, sources: Iterable[str], column: str) -> bool:
+    """Whether a column may be a source beside these, since all queries that first showed them enforced a mask on it,
+    and have it as the source of nothing: a constant masks it, or it was not copied. The same if none has an id.
+    """
+    shown_by = {graph.text(shown, "ah:evidenceQueryId") or "" for shown in sources}
+    queries = [query for ident in sorted(shown_by) for query in graph.with_text("ah:queryId", ident)]
+    return all(_is_masked_in(graph, query, column) and not _is_source_in(graph, query, column) for query in queries)
+
+
+def _is_masked_in(graph: Lookups, query: str, column: str) -> bool:
+    masks = (mask for mask in graph.objects(query, "ah:enforced") if graph.is_mask(mask))
+    return any(column in graph.objects(mask, "ah:protectedColumn") for mask in masks)
+
+
+def _is_source_in(graph: Lookups, query: str, column: str) -> bool:
+    """Whether a query filled something from a column, as its row says."""
+    versions = graph.objects(query, "ah:madeVersion")
+    parts = (part for version in versions for part in graph.subjects("dcterms:isPartOf", version))
+    derivations = (derivation for part in graph.at_most(parts, MOST) for derivation in graph.derivations_of(part))
+    return any(column in graph.objects(derivation, "ah:sourceColumn") for derivation in derivations)
 
 
 def masks_of_same_reads(graph: Lookups, thing: str, columns: Collection[str]) -> set[str]:

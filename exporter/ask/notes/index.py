@@ -34,6 +34,7 @@ from exporter.ask.notes import (
     present_names,
     settings_without_id,
     shares,
+    two_forms,
     uncounted_reads,
     untold_writes,
     views,
@@ -140,7 +141,8 @@ _NOTES: Final = (
     Note(columns.whole_sources, only=("end-up",)),
     Note(untold_writes.writes_without_sources, _OURS, untold_writes.OF_SOURCES),
     Note(columns.through_shared_views, _OURS, columns.OF_COLUMN_LINEAGE),
-    Note(changes_without_id.with_and_without_id, _OURS),
+    Note(two_forms.with_and_without_id, _OURS),
+    Note(two_forms.stages_of_tables_as_others, _OURS),
     # why an answer is empty
     Note(empty.removed_data, _OURS, views.UPWARD, is_of_empty=True),
     Note(empty.same_by_id, _OURS, is_of_empty=True),

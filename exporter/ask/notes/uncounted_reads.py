@@ -74,6 +74,7 @@ def _uses(asked: Asked, thing: str) -> Iterator[str]:
         accesses = graph.subjects("ah:accessedObject", other)
         if any(asked.has_activity(query) for access in accesses for query in graph.reads_with(access)):
             yield f"read {'with' if graph.text(other, 'ah:objectId') else 'without'} an id"
+    yield from _uses_of_stage(asked, thing)
     for query in _sourced(asked, thing):
         yield f"source of what {queries_in_words(graph, [query])} wrote"
     for enforcement in graph.subjects("ah:protectedObject", thing):
@@ -84,6 +85,14 @@ def _uses(asked: Asked, thing: str) -> Iterator[str]:
         for change in graph.with_text("ah:madeFromName", name):
             if asked.has_activity(change):
                 yield f"source of a CLONE or LIKE, {queries_in_words(graph, graph.objects(change, 'dcterms:isPartOf'))}"
+
+
+def _uses_of_stage(asked: Asked, stage: str) -> Iterator[str]:
+    """Whether rows of that time read what may be the stage in another form: of a table, or as one of its own."""
+    graph = asked.graph
+    for other in sorted(graph.same_stages(stage)):
+        if any(_sourced(asked, other)) or any(map(asked.has, graph.read_times(other))):
+            yield f"files were read in {graph.text(other, 'ah:domain')} {graph.text(other, 'ah:objectId')} of its name"
 
 
 def _around(asked: Asked, thing: str) -> Iterator[str]:

@@ -14,7 +14,6 @@ from threading import RLock
 from typing import Final, Literal, NamedTuple
 
 from exporter.ask.answers import listed
-from exporter.ask.notes.changes_without_id import WITH_AND_WITHOUT_ID
 from exporter.ask.notes.clones import INFERRED, NO_STEP, NOT_SAID
 from exporter.ask.notes.columns import NOT_BY_COLUMN
 from exporter.ask.notes.container_changes import UNLISTED
@@ -22,6 +21,7 @@ from exporter.ask.notes.former_columns import FORMER_COLUMNS
 from exporter.ask.notes.incomplete import LACKS
 from exporter.ask.notes.left_out import ADDED_UP
 from exporter.ask.notes.places import SAME_PLACE
+from exporter.ask.notes.two_forms import WITH_AND_WITHOUT_ID
 from exporter.ask.notes.untold_writes import NEITHER
 from exporter.ask.notes.views import UNREAD, UNREAD_OVER
 from exporter.serve.site import MOST_ROWS, VIEW_KINDS, Params, Site, SiteObject
