@@ -360,7 +360,7 @@ class _Reader:
         elements_read = into.compounds[name] = {}
         normal_elements: dict[str, JsonText] = {}
         for key, text in elements.items():
-            value = _opened_element(text)
+            value = _opened_element(text, having=_OPERATION)
             if value.startswith("{"):
                 inside = Properties()
                 normal_elements[key] = self.group(value, inside, f"{property_path}[].", depth + 1)
@@ -388,9 +388,9 @@ def _opened(name: str, value: JsonText) -> JsonText:
     return text if is_wrapped or _is_compound_name(name) else value
 
 
-def _opened_element(value: JsonText, having: str | None = None) -> JsonText:
+def _opened_element(value: JsonText, having: str) -> JsonText:
     """The JSON object in a string that is an element: Parquet from COPY INTO has lists of such texts. ``having``: a
-    member that it must have, where the string may also be a name.
+    member that it must have, since the string may also be a name, or a text that a user wrote.
     """
     if not value.startswith('"{'):
         return value
@@ -399,7 +399,7 @@ def _opened_element(value: JsonText, having: str | None = None) -> JsonText:
         inside = _members(text)
     except (msgspec.DecodeError, RecursionError):
         return value
-    return text if having is None or having in inside else value
+    return text if having in inside else value
 
 
 def _unwrapped(value: JsonText) -> JsonText:
