@@ -11,6 +11,7 @@ compared as texts.
 from __future__ import annotations
 
 import difflib
+import errno
 import glob
 import os
 import posixpath
@@ -105,14 +106,12 @@ def matching(pattern: str) -> list[str]:
 
 def _refuse_unread(parts: Sequence[str]) -> None:
     """Raise UsageError if a folder that a pattern looks into may not be read: files in it would not be found."""
-    for number, part in enumerate(parts):
-        if glob.has_magic(part):
-            for folder in glob.glob(str(Path(*parts[:number]))):  # noqa: PTH207 - a pattern may be absolute
-                try:
-                    with os.scandir(folder):
-                        pass
-                except OSError as error:
-                    refuse_unreadable(error)
+    begin = next((number for number, part in enumerate(parts) if glob.has_magic(part)), len(parts))
+    for number, part in enumerate(parts[begin:], begin):
+        right = os.R_OK | os.X_OK if glob.has_magic(part) else os.X_OK
+        for folder in glob.glob(str(Path(*parts[:number]))):  # noqa: PTH207 - a pattern may be absolute
+            if Path(folder).is_dir() and not os.access(folder, right):
+                refuse_unreadable(PermissionError(errno.EACCES, os.strerror(errno.EACCES), folder))
 
 
 def _in_folder(folder: Path, skipped: list[str]) -> list[Path]:

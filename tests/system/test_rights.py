@@ -35,7 +35,7 @@ def run(*words: object) -> CompletedProcess[str]:
     return done
 
 
-@pytest.mark.parametrize("pattern", ["", "/*/*.ndjson", "/**/*.ndjson"])
+@pytest.mark.parametrize("pattern", ["", "/*/*.ndjson", "/**/*.ndjson", "/*/b.ndjson"])
 def test_rows_in_a_folder_that_may_not_be_read_are_not_left_out(pattern: str, rows: Path, tmp_path: Path) -> None:
     (rows / "more").chmod(0)
     done = run("export", f"{rows}{pattern}", "--out", tmp_path / "out", *LOCAL)
