@@ -6,12 +6,12 @@ import json
 import socket
 import threading
 import time
-from contextlib import suppress
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from tests.backends.hostile import Hostile, Reply, folder, history, run
+from tests.backends.listening import Listener
 from tests.backends.pushing import Json, counted, kept, push
 
 if TYPE_CHECKING:
@@ -23,33 +23,18 @@ TAKEN: Final = b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n"
 REFUSED: Final = b"HTTP/1.1 400 Bad\r\nContent-Length: 2\r\n\r\nno"
 
 
-class Speaker:
+class Speaker(Listener):
     """A server that keeps connections open, and says so many texts for each event, with a pause between two; each
     connection ends after a text that is no whole answer. ``events``: those that it got.
     """
 
     def __init__(self, texts: Callable[[Json, int], Sequence[bytes]], pause: float = 0.0) -> None:
+        super().__init__()
         self.events: list[Json] = []
         self._texts, self._pause, self._lock = texts, pause, threading.Lock()
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
 
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._accept, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._socket.close()
-
-    def _accept(self) -> None:
-        with suppress(OSError):
-            while True:
-                client, _ = self._socket.accept()
-                client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                threading.Thread(target=self._serve, args=(client,), daemon=True).start()
-
-    def _serve(self, client: socket.socket) -> None:
-        with suppress(OSError, ValueError), client, client.makefile("rb") as file:
+    def serve(self, client: socket.socket) -> None:
+        with client.makefile("rb") as file:
             while file.readline():
                 size = 0
                 while (header := file.readline()) != b"\r\n":

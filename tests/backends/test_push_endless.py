@@ -7,9 +7,8 @@ import resource
 import socket
 import threading
 import time
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
 import pytest
 from openlineage.client.transport.http import HttpConfig
@@ -17,6 +16,7 @@ from openlineage.client.transport.http import HttpConfig
 from exporter.backends.http import HttpSender
 from exporter.backends.secrecy import AnswerKind, Secrets
 from tests.backends.hostile import folder, history
+from tests.backends.listening import Listener
 from tests.backends.pushing import counted, push
 
 if TYPE_CHECKING:
@@ -40,32 +40,16 @@ ENDLESS: Final = {
 """How an answer begins, and how it goes on: a byte after the other, or as fast as it can."""
 
 
-class Endless:
+class Endless(Listener):
     """A server that answers every GET so, and takes every event; with ``of_events``, answers them so, too."""
 
     def __init__(self, how: str, *, of_events: bool = False) -> None:
+        super().__init__()
         self._begin, self._more = ENDLESS[how]
-        self._of_events, self._ended = of_events, threading.Event()
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        self._of_events = of_events
 
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._accept, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._socket.shutdown(socket.SHUT_RDWR)
-        self._socket.close()
-
-    def _accept(self) -> None:
-        with suppress(OSError):
-            while not self._ended.is_set():
-                client, _ = self._socket.accept()
-                threading.Thread(target=self._answer, args=(client,), daemon=True).start()
-
-    def _answer(self, client: socket.socket) -> None:
-        with suppress(OSError, ValueError), client, client.makefile("rb") as file:
+    def serve(self, client: socket.socket) -> None:
+        with client.makefile("rb") as file:
             while line := file.readline():
                 size = 0
                 while (header := file.readline()) not in (b"\r\n", b""):
@@ -77,10 +61,10 @@ class Endless:
                     continue
                 client.sendall(self._begin)
                 until = time.monotonic() + 2 * ENDS  # so that the test fails and does not hang
-                while not self._ended.is_set() and time.monotonic() < until:
+                while not self.ended.is_set() and time.monotonic() < until:
                     client.sendall(self._more)
                     if self._more is not GIFT:
-                        self._ended.wait(PATIENCE / 5)
+                        self.ended.wait(PATIENCE / 5)
                 return
 
 

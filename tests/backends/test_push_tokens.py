@@ -5,15 +5,14 @@ from __future__ import annotations
 import base64
 import json
 import socket
-import threading
 import time
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
 import pytest
 
 from tests.backends.hostile import Asked, Hostile, Reply, folder, run
+from tests.backends.listening import Listener
 from tests.backends.pushing import counted, kept, push, settings
 
 if TYPE_CHECKING:
@@ -34,40 +33,24 @@ def events(tmp_path: Path) -> Path:
     return folder(tmp_path / "out", EVENTS)
 
 
-class Endpoint:
+class Endpoint(Listener):
     """A token endpoint: what it was asked, each request as text, and ``answer`` to each: bytes, a byte at a time after
     the first if it ``drips``.
     """
 
     def __init__(self, answer: Callable[[int], bytes], *, more: bytes = b"", drips: bool = False) -> None:
+        super().__init__()
         self.asked: list[str] = []
-        self._answer, self._more, self._drips, self._ended = answer, more, drips, threading.Event()
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        self._answer, self._more, self._drips = answer, more, drips
 
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._accept, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._socket.close()
-
-    def _accept(self) -> None:
-        with suppress(OSError):
-            while True:
-                client, _ = self._socket.accept()
-                threading.Thread(target=self._serve, args=(client,), daemon=True).start()
-
-    def _serve(self, client: socket.socket) -> None:
-        with suppress(OSError), client:
-            text = b""
-            while KEY.encode() not in text and b"client_credentials" not in text:
-                text += client.recv(1 << 16)
-            self.asked.append(text.decode())
-            client.sendall(self._answer(len(self.asked)))
-            while self._more and not self._ended.wait(0.1 if self._drips else 0):
-                client.sendall(self._more)
+    def serve(self, client: socket.socket) -> None:
+        text = b""
+        while KEY.encode() not in text and b"client_credentials" not in text:
+            text += client.recv(1 << 16)
+        self.asked.append(text.decode())
+        client.sendall(self._answer(len(self.asked)))
+        while self._more and not self.ended.wait(0.1 if self._drips else 0):
+            client.sendall(self._more)
 
 
 def reply(status: int = 200, body: Any = None, headers: str = "") -> bytes:
