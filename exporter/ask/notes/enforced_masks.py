@@ -1,11 +1,6 @@
-"""Notes on unmasked reads whose query enforced a mask elsewhere that may have covered what was read, too: on the
-same object under another key, on the object as a whole, on a column behind the view, on a column of a view over the
-table, or on a view between the two, which rows name nowhere else. A view may call a column otherwise than its table:
-where no row says which of its columns shows the one that was read, the mask may be on any that the query read.
-
-A graph with ``--reads daily`` has a node for each object that a user read on a day: what was enforced on another object
-is with the reads of that one, by the same user and role on the same day. Reads can only be of one query if the times of
-the first and the last of both overlap; where a user read each once a day, they are.
+"""Notes on unmasked reads whose query enforced a mask elsewhere that may have covered what was read, too
+(:mod:`exporter.ask.notes.masks_beside`). A view may call a column otherwise than its table: where no row says which of
+its columns shows the one that was read, the mask may be on any that the query read.
 """
 
 from __future__ import annotations
@@ -21,7 +16,16 @@ from pyoxigraph import Literal, NamedNode
 from exporter.ask.answers import first_of
 from exporter.ask.lookups import Lookups
 from exporter.ask.notes.asked import MOST, Asked
-from exporter.ask.triples import Solution, in_utc, iris, literals
+from exporter.ask.notes.masks_beside import (
+    MASKED_BY_DAY,
+    Reads,
+    masks_beside,
+    masks_beside_by_day,
+    objects_behind,
+    place_of,
+    views_over,
+)
+from exporter.ask.triples import in_utc, iris
 
 _SHOWN: Final = 5
 _TIME: Final = NamedNode("http://www.w3.org/2001/XMLSchema#dateTime")
@@ -65,32 +69,6 @@ SELECT DISTINCT ?masked ?place ?reads ?first ?last WHERE {
   BIND(IF(?class = ah:DailyRead, STRBEFORE(STR(?whole), "/of/"), STR(?whole)) AS ?reads)
 }
 """
-_TYPES_BY_DAY: Final = """\
-SELECT DISTINCT ?thing ?reads ?type ?first ?last WHERE {
-  VALUES ?thing { @things@ }
-  ?access ah:accessedObject ?thing ; ah:accessType ?type .
-  @columns@
-  ?read ah:accessPattern ?access ; prov:startedAtTime ?first .
-  OPTIONAL { ?read ah:lastStartedAtTime ?any_last }
-  BIND(COALESCE(?any_last, ?first) AS ?last)
-  ?whole dcterms:hasPart? ?read ; a ah:DailyRead .
-  BIND(STRBEFORE(STR(?whole), "/of/") AS ?reads)
-}
-"""
-_MASKED_BY_DAY: Final = """\
-SELECT DISTINCT ?enforcement ?owner ?column ?read ?reads ?place ?first ?last WHERE {
-  ?enforcement ah:policyKind "MASKING_POLICY" ; ah:protectedObject ?owner .
-  OPTIONAL { ?enforcement ah:protectedColumn ?column . ?column ah:columnName ?masked_name }
-  ?read ah:enforced ?enforcement ; prov:startedAtTime ?first .
-  OPTIONAL { ?read ah:lastStartedAtTime ?any_last }
-  BIND(COALESCE(?any_last, ?first) AS ?last)
-  ?whole dcterms:hasPart? ?read ; a ah:DailyRead .
-  BIND(STRBEFORE(STR(?whole), "/of/") AS ?reads)
-  ?owner rdfs:label ?label .
-  OPTIONAL { ?enforcement ah:objectName ?then }
-  BIND(CONCAT(COALESCE(?then, ?label), COALESCE(CONCAT(".", ?masked_name), "")) AS ?place)
-}
-"""
 _DAYS_OF_COLUMN: Final = """\
 SELECT DISTINCT ?read ?reads ?first ?last WHERE {
   VALUES ?column { @column@ }
@@ -102,29 +80,6 @@ SELECT DISTINCT ?read ?reads ?first ?last WHERE {
   BIND(STRBEFORE(STR(?whole), "/of/") AS ?reads)
 }
 """
-_COLUMNS_READ: Final = "?access ah:readColumn/ah:matchName ?read_name . FILTER(?read_name IN (@names@))"
-
-
-class _Reads(NamedTuple):
-    """Reads of one column, or masks enforced on it, by one query, or by one user and role on one day. ``text``: in
-    words, empty if it is masked; ``column``: its IRI; ``key``: the query, or the user, role and day; ``first``,
-    ``last``: when the first and the last query started.
-    """
-
-    text: str
-    column: str
-    key: str
-    first: datetime
-    last: datetime
-
-    @classmethod
-    def of(cls, text: str, column: str, row: Solution) -> _Reads:
-        first, last = (datetime.fromisoformat(row[name]) for name in ("first", "last"))
-        return cls(text, column, row["reads"], first, last)
-
-    def may_be_of(self, other: _Reads) -> bool:
-        """Whether both may be of one query."""
-        return self.first <= other.last and other.first <= self.last
 
 
 def reads_perhaps_masked(asked: Asked) -> Iterator[str]:
@@ -166,18 +121,10 @@ def _related_columns(graph: Lookups, columns: Iterable[str]) -> dict[str, set[st
 
 def _same_and_views(graph: Lookups, thing: str) -> set[str]:
     """An object, what may be the same, what is behind it if it is a view, and the views over it."""
-    return {thing, *graph.same_names(thing), *_behind(graph, thing), *_views_over(graph, thing)}
+    return {thing, *graph.same_names(thing), *objects_behind(graph, thing), *views_over(graph, thing)}
 
 
-def _behind(graph: Lookups, thing: str) -> set[str]:
-    return {source for shows in graph.subjects("ah:view", thing) for source in graph.objects(shows, "ah:sourceObject")}
-
-
-def _views_over(graph: Lookups, thing: str) -> set[str]:
-    return {view for shows in graph.subjects("ah:sourceObject", thing) for view in graph.objects(shows, "ah:view")}
-
-
-def _over_or_behind(graph: Lookups, reads: Collection[_Reads]) -> set[tuple[str, str]]:
+def _over_or_behind(graph: Lookups, reads: Collection[Reads]) -> set[tuple[str, str]]:
     """The reads, each with a masked column, as text, of an object that the row gives nowhere else: it can be a view
     between a view and its table. What rows give of both is compared by columns (:func:`_related_columns`).
     """
@@ -206,17 +153,17 @@ class _Enforced(NamedTuple):
     node: str
 
 
-def _under_other_names(graph: Lookups, reads: Collection[_Reads]) -> set[tuple[str, str]]:
+def _under_other_names(graph: Lookups, reads: Collection[Reads]) -> set[tuple[str, str]]:
     """The reads, each with a masked column, as text, of a view over what was read or of what is behind it, if no row
     and no name says which column of the one is which of the other.
     """
-    masks_by_day = defaultdict[str, list[tuple[_Reads, _Enforced]]](list)
-    for row in graph.select(_MASKED_BY_DAY) if reads and any(graph.of_class("ah:DailyRead")) else ():
+    masks_by_day = defaultdict[str, list[tuple[Reads, _Enforced]]](list)
+    for row in graph.select(MASKED_BY_DAY) if reads and any(graph.of_class("ah:DailyRead")) else ():
         if row["column"]:
-            times = _Reads.of(row["place"], row["column"], row)
+            times = Reads.of(row["place"], row["column"], row)
             masks_by_day[times.key].append((times, _Enforced(row["place"], row["column"], row["owner"], row["read"])))
     of_query = cache(lambda key: list(_masks_by_query(graph, key)))
-    over, behind = cache(partial(_views_over, graph)), cache(partial(_behind, graph))
+    over, behind = cache(partial(views_over, graph)), cache(partial(objects_behind, graph))
     days = cache(partial(_days_of, graph))
     may_show = cache(partial(_may_show, graph, days))
     masked_reads = set[tuple[str, str]]()
@@ -232,9 +179,9 @@ def _under_other_names(graph: Lookups, reads: Collection[_Reads]) -> set[tuple[s
     return masked_reads
 
 
-def _days_of(graph: Lookups, column: str) -> list[tuple[str, _Reads]]:
+def _days_of(graph: Lookups, column: str) -> list[tuple[str, Reads]]:
     """The nodes of reads by day of a column, and what they stand for."""
-    return [(row["read"], _Reads.of("", column, row)) for row in graph.select(_DAYS_OF_COLUMN, column=iris([column]))]
+    return [(row["read"], Reads.of("", column, row)) for row in graph.select(_DAYS_OF_COLUMN, column=iris([column]))]
 
 
 def _reads_by_name(graph: Lookups, node: str, column: str) -> bool:
@@ -255,11 +202,11 @@ def _masks_by_query(graph: Lookups, key: str) -> Iterator[_Enforced]:
                     yield _Enforced(place_of(graph, enforcement), column, owner, node)
 
 
-_Days = Callable[[str], list[tuple[str, _Reads]]]
+_Days = Callable[[str], list[tuple[str, Reads]]]
 """Gives the reads by day of a column: their nodes, and what they stand for."""
 
 
-def _may_show(graph: Lookups, days: _Days, read: _Reads, mask: _Enforced, *, is_over: bool) -> bool:
+def _may_show(graph: Lookups, days: _Days, read: Reads, mask: _Enforced, *, is_over: bool) -> bool:
     """Whether a mask on a column of a view over what was read (``is_over``), or on one of what is behind it, may have
     covered what was read: the same query read the masked one, and neither a row nor a name says of which column the
     column of the view is.
@@ -299,12 +246,12 @@ def _columns_alike(graph: Lookups, column: str, name: str, view: str) -> Iterato
     thing = graph.text(column, "ah:columnOf") or ""
     yield from (other for other in graph.columns_of(thing, {name}) if other != column)
     names = {holder.key for holder in graph.names_of(thing)}
-    for source in _behind(graph, view) - {thing}:
+    for source in objects_behind(graph, view) - {thing}:
         if names.isdisjoint(holder.key for holder in graph.names_of(source)):
             yield from graph.columns_of(source, {name})
 
 
-def _is_read_with(graph: Lookups, days: _Days, column: str, read: _Reads, mask: _Enforced) -> bool:
+def _is_read_with(graph: Lookups, days: _Days, column: str, read: Reads, mask: _Enforced) -> bool:
     """Whether a query that enforced a mask read a column, too; of reads by day, whether it may have."""
     accesses = graph.accesses_of(mask.node)
     return any(column in graph.objects(access, "ah:readColumn") for access in accesses) or any(
@@ -322,7 +269,7 @@ def _read_together(graph: Lookups, node: str) -> Iterator[str]:
         yield from (part for part in graph.objects(whole, "dcterms:hasPart") if {*graph.starts_of(part)} == times)
 
 
-def _certain_sources(graph: Lookups, column: str, read: _Reads) -> dict[str, str]:
+def _certain_sources(graph: Lookups, column: str, read: Reads) -> dict[str, str]:
     """The columns that a column of a view certainly shows, by the definition of the view that was in force for all of
     these reads; each with the node that says so.
     """
@@ -334,7 +281,7 @@ def _certain_sources(graph: Lookups, column: str, read: _Reads) -> dict[str, str
     }
 
 
-def _holds(graph: Lookups, shown: str, read: _Reads) -> bool:
+def _holds(graph: Lookups, shown: str, read: Reads) -> bool:
     """Whether a source is one of the definition of a view that was in force from the first until the last read."""
     since, until = (graph.text(shown, term) for term in ("ah:validFrom", "ah:validUntil"))
     return (since is None or in_utc(since) <= read.first) and (until is None or read.last < in_utc(until))
@@ -362,116 +309,7 @@ def _is_source_in(graph: Lookups, query: str, column: str) -> bool:
     return any(column in graph.objects(derivation, "ah:sourceColumn") for derivation in derivations)
 
 
-def masks_of_same_reads(graph: Lookups, thing: str, columns: Collection[str]) -> set[str]:
-    """The columns, as text, on which a mask was enforced that may have covered what was read of an object. ``columns``:
-    the names of those that were read, as they are compared; empty: any.
-    """
-    places = {place for read in _reads_of(graph, thing, columns) for place, _ in masks_beside(graph, read, thing)}
-    return places | {mask.text for mask, _, _ in masks_beside_by_day(graph, [thing], columns)}
-
-
-def _reads_of(graph: Lookups, thing: str, columns: Collection[str]) -> set[str]:
-    """The queries, and nodes for several of them, that read these columns of an object."""
-    reads = set[str]()
-    for access in graph.subjects("ah:accessedObject", thing):
-        names = {graph.text(column, "ah:matchName") for column in graph.objects(access, "ah:readColumn")}
-        if not columns or not names.isdisjoint(columns):
-            reads.update(graph.reads_with(access))
-    return reads
-
-
-def masks_beside(graph: Lookups, read: str, thing: str) -> Iterator[tuple[str, bool]]:
-    """The other columns that a query masked which read a thing, if they may be of the same thing, or lie behind it or
-    over it, and objects of which the row names no column; and whether the query read the object of that column by its
-    own name, too.
-    """
-    for enforcement in graph.objects(read, "ah:enforced"):
-        owner, column = (graph.text(enforcement, term) for term in ("ah:protectedObject", "ah:protectedColumn"))
-        if graph.is_mask(enforcement) and owner is not None and (column is None or owner != thing):
-            of_owner = _types(graph, read, owner)
-            is_shared = _may_be_shared(graph, enforcement, column, thing)
-            is_given = bool(of_owner) and not is_shared and column is not None
-            if is_shared or _is_same(graph, thing, owner) or _may_cover(_types(graph, read, thing), of_owner):
-                yield place_of(graph, enforcement), is_given
-
-
-def place_of(graph: Lookups, enforcement: str) -> str:
-    """What a query masked, as text: with the name that its row gives, since a SWAP may have given it another one."""
-    columns = graph.objects(enforcement, "ah:protectedColumn")
-    name = graph.text(enforcement, "ah:objectName") or graph.label(graph.text(enforcement, "ah:protectedObject") or "")
-    return ".".join((name, *(graph.text(column, "ah:columnName") or "" for column in columns)))
-
-
-def _may_be_shared(graph: Lookups, enforcement: str, column: str | None, thing: str) -> bool:
-    """Whether a mask is one of a provider of shared data, on a column of which the object has one of that name: rows do
-    not say under which name the account sees the provider's table.
-    """
-    if not column or graph.text(enforcement, "ah:setByProvider") != "true":
-        return False
-    return bool(graph.columns_of(thing, {graph.text(column, "ah:matchName") or ""}))
-
-
-def _types(graph: Lookups, read: str, thing: str) -> set[str]:
-    """How a query read an object: ``DIRECT``, ``BASE``."""
-    return {
-        kind
-        for access in graph.accesses_of(read)
-        if thing in graph.objects(access, "ah:accessedObject")
-        for kind in graph.objects(access, "ah:accessType")
-    }
-
-
-def _that_read(columns: Collection[str]) -> str:
-    return _COLUMNS_READ.replace("@names@", ", ".join(literals([name]) for name in columns)) if columns else ""
-
-
-def masks_beside_by_day(
-    graph: Lookups, things: Collection[str], columns: Collection[str] = ()
-) -> Iterator[tuple[_Reads, str, bool]]:
-    """The same of reads by day: masks, each with the object of which it may have covered what was read, and whether the
-    user read the masked one by its own name, too.
-    """
-    masked = list(graph.select(_MASKED_BY_DAY)) if any(graph.of_class("ah:DailyRead")) else []
-    own = _types_by_day(graph, things, columns) if masked else {}
-    owner_types = _types_by_day(graph, {row["owner"] for row in masked}) if masked else {}
-    for row in masked:
-        mask, owner = _Reads.of(row["place"], row["column"], row), row["owner"]
-        of_owner = {kind for kind, read in owner_types.get((owner, mask.key), ()) if mask.may_be_of(read)}
-        for thing in things:
-            types = {kind for kind, read in own.get((thing, mask.key), ()) if mask.may_be_of(read)}
-            is_shared = _may_be_shared(graph, row["enforcement"], mask.column, thing)
-            is_other = (thing != owner or not mask.column) and bool(types)
-            if is_other and (is_shared or _is_same(graph, thing, owner) or _may_cover(types, of_owner)):
-                yield mask, thing, bool(of_owner) and not is_shared and bool(mask.column)
-
-
-def _types_by_day(
-    graph: Lookups, things: Collection[str], columns: Collection[str] = ()
-) -> dict[tuple[str, str], list[tuple[str, _Reads]]]:
-    """How a user with a role read things on a day (``DIRECT``, ``BASE``), and when."""
-    types = defaultdict[tuple[str, str], list[tuple[str, _Reads]]](list)
-    for row in graph.select(_TYPES_BY_DAY, things=iris(things), columns=_that_read(columns)):
-        types[row["thing"], row["reads"]].append((row["type"], _Reads.of("", "", row)))
-    return types
-
-
-def _is_same(graph: Lookups, thing: str, other: str) -> bool:
-    """Whether both may be one object, or the other one is a view over a provider's, which may be a base object, too."""
-    over = _views_over(graph, thing) if graph.is_of_other(thing) else ()
-    return other in {thing, *graph.same_names(thing), *over}
-
-
-def _may_cover(types: Collection[str], of_owner: Collection[str]) -> bool:
-    """Whether what a query read in these ways may be behind or over an object that it masked, and read in those ways:
-    behind a view is what the statement does not name; over a table that the statement does not name is what is no base
-    object.
-    """
-    if "BASE" not in types:
-        return "DIRECT" not in of_owner
-    return "DIRECT" not in types and "BASE" not in of_owner
-
-
-def _reads(asked: Asked) -> Iterator[_Reads]:
+def _reads(asked: Asked) -> Iterator[Reads]:
     """The reads of the answer."""
     graph = asked.graph
     rows = [row for row in graph.at_most(asked.answer.dicts(), MOST) if row["mask"] != "MASKED"]
@@ -482,7 +320,7 @@ def _reads(asked: Asked) -> Iterator[_Reads]:
             for column in _read_unmasked(graph, query):
                 names = {(query_id, name) for name in graph.objects(column, "ah:columnName")}
                 if not names.isdisjoint(by_id) and asked.is_about(graph.text(column, "ah:columnOf") or ""):
-                    yield from (_Reads(f"query {query_id}", column, query, time, time) for time in times)
+                    yield from (Reads(f"query {query_id}", column, query, time, time) for time in times)
     without_id = {
         f"({Literal(row['user_name'] or '')} {Literal(row['query_start_time'] or '', datatype=_TIME)} "
         f"{Literal(row['column_name'] or '')})"
@@ -491,7 +329,7 @@ def _reads(asked: Asked) -> Iterator[_Reads]:
     }
     for row in asked.graph.select(_READS_WITHOUT_ID, reads=" ".join(sorted(without_id))) if without_id else ():
         if asked.is_about(graph.text(row["column"], "ah:columnOf") or ""):
-            yield _Reads.of(f"reads of {row['user_name']} at {row['time']}", row["column"], row)
+            yield Reads.of(f"reads of {row['user_name']} at {row['time']}", row["column"], row)
 
 
 def _read_unmasked(graph: Lookups, query: str) -> set[str]:
@@ -503,9 +341,9 @@ def _read_unmasked(graph: Lookups, query: str) -> set[str]:
     return {column for access in graph.accesses_of(query) for column in graph.objects(access, "ah:readColumn")} - own
 
 
-def _enforced(graph: Lookups, masked: Collection[str]) -> dict[tuple[str, str], list[_Reads]]:
+def _enforced(graph: Lookups, masked: Collection[str]) -> dict[tuple[str, str], list[Reads]]:
     """When a mask was enforced on these columns, by column, and query or user, role and day."""
-    masks = defaultdict[tuple[str, str], list[_Reads]](list)
+    masks = defaultdict[tuple[str, str], list[Reads]](list)
     for row in graph.select(_ENFORCED, masked=iris(masked)) if masked else ():
-        masks[row["masked"], row["reads"]].append(_Reads.of(row["place"], row["masked"], row))
+        masks[row["masked"], row["reads"]].append(Reads.of(row["place"], row["masked"], row))
     return masks

@@ -14,7 +14,7 @@ from pyoxigraph import Literal, NamedNode
 from exporter.ask.answers import first_of
 from exporter.ask.lookups import Lookups
 from exporter.ask.notes.asked import MOST, Asked
-from exporter.ask.notes.enforced_masks import masks_beside, masks_beside_by_day, place_of
+from exporter.ask.notes.masks_beside import masks_beside, masks_beside_by_day, place_of
 from exporter.ask.triples import Solution
 from exporter.model.identifiers import match_name
 

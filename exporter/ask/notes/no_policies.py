@@ -12,9 +12,9 @@ from exporter.ask.answers import first_of
 from exporter.ask.lookups import Lookups
 from exporter.ask.notes.asked import POLICY_COVERAGE, TAG_REACH, UNMASKED_READS, Asked, record_begin
 from exporter.ask.notes.changes_without_id import uncertain_things
-from exporter.ask.notes.enforced_masks import masks_of_same_reads
 from exporter.ask.notes.lost_protection import with_names_of_masked
 from exporter.ask.notes.mask_periods import masked_columns
+from exporter.ask.notes.masks_beside import masks_of_same_reads
 from exporter.ask.notes.policies import has_tag_of, tagged_wholes
 from exporter.ask.notes.successors import DATA
 from exporter.ask.triples import Solution, iris, literals
