@@ -109,16 +109,22 @@ def _reply(answerer: _Answerer, request: Request) -> Reply:
             return answerer.answer_question(request)
         return answerer.answer_query(request)
     except UsageError as error:
-        return Refusal(str(error), next(kind for kind, error_type in ERRORS.items() if isinstance(error, error_type)))
+        kind = next(kind for kind, error_type in ERRORS.items() if isinstance(error, error_type))
+        return _refusal(str(error), kind)
     except PermissionError as error:
-        return Refusal(faults.words(error, "there is no answer") or "", "usage")
+        return _refusal(faults.words(error, "there is no answer") or "", "usage")
     except MemoryError:
         os.abort()  # as the engine does where it gets no memory: the parent process reports it
     except Exception as error:  # noqa: BLE001 - the parent process reports the fault
         if stores.is_damage(error) or str(error) == stores.DAMAGED:
             answerer.set_aside()
             return Refusal(stores.DAMAGED, "damaged")
-        return Refusal(f"{type(error).__name__}: {error}", "fault")
+        return _refusal(f"{type(error).__name__}: {error}", "fault")
+
+
+def _refusal(text: str, kind: str) -> Refusal:
+    """A refusal that can be sent: names of files may have bytes that are not UTF-8."""
+    return Refusal(text.encode("utf-8", "backslashreplace").decode("utf-8"), kind)
 
 
 class _Answerer:

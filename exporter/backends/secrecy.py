@@ -286,13 +286,17 @@ def place_of(location: str | None) -> str:
     return "an address that is none"
 
 
+_LONGEST_WAIT: Final = 1e9
+"""Seconds, so that a number of any length can be told."""
+
+
 def seconds(retry_after: str | None, now: datetime | None = None) -> float | None:
     """The seconds to wait by a Retry-After header (RFC 9110, 10.2.3: seconds or a date); None if it is invalid."""
     if not retry_after:
         return None
     text = retry_after.strip()
-    if re.fullmatch(r"\d{1,9}(\.\d+)?", text):
-        return float(text)
+    if re.fullmatch(r"[0-9]+(\.[0-9]+)?", text):
+        return min(float(text), _LONGEST_WAIT)
     try:
         date = parsedate_to_datetime(text)
     except ValueError:

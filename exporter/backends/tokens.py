@@ -66,7 +66,7 @@ class EndpointTokens(TokenProvider):
         self._where = place_of(provider.token_endpoint)
         self._limit = urllib3.Timeout(connect=wait, read=wait)
         self._pool = pool(provider.token_endpoint, HttpConfig(url=provider.token_endpoint), 1)
-        self._lock, self._token, self._until = threading.Lock(), "", 0.0
+        self._lock, self._token, self._renewed = threading.Lock(), "", 0.0
         self._failed: NoToken | None = None
         self._failed_at = 0.0
 
@@ -76,7 +76,7 @@ class EndpointTokens(TokenProvider):
         with self._lock:
             if self._failed and self._failed_at > asked:  # while this thread waited for its turn
                 raise self._failed
-            if not self._token or time.time() >= self._until - self._of.token_refresh_buffer:
+            if not self._token or time.time() >= self._renewed:
                 try:
                     self._ask()
                 except NoToken as error:
@@ -128,15 +128,17 @@ class EndpointTokens(TokenProvider):
             raise NoToken(AnswerKind.DENIED, f"200 and no JSON object with one of {names} (tokenFields)")
         self._secrets.add(token)
         lifetime = fields.get(_plain(self._of.expires_in_field))
-        until: float | None = None
+        until, now = None, time.time()
         with suppress(TypeError, ValueError):
-            until = time.time() + float(lifetime) if lifetime else _end_of_jwt(token)
+            until = now + float(lifetime) if lifetime else _end_of_jwt(token)
         if until is None:
             _log.warning(
                 "the token endpoint does not say how long a token is valid, so each event asks for one; set "
                 "expiresInField to the name of the field that says it"
             )
-        self._token, self._until = token, until or 0.0
+        # One that is valid for less than the buffer (two minutes, unless the settings say more) is used, too.
+        renewed = 0.0 if until is None else max(until - self._of.token_refresh_buffer, (now + until) / 2)
+        self._token, self._renewed = token, renewed
 
 
 def _request(of: JwtTokenProvider | OAuth2ClientCredentialsTokenProvider) -> tuple[dict[str, str], dict[str, str]]:

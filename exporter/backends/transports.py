@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import logging
 import os
@@ -24,6 +23,7 @@ from requests.exceptions import HTTPError, Timeout, TooManyRedirects
 from exporter.backends.event import Json
 from exporter.backends.secrecy import TAKEN, AnswerKind, BackendAnswer, Secrets, of_status
 from exporter.backends.tokens import NoToken, bounded
+from exporter.system.faults import OF_FULL_DISK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,8 +37,6 @@ KAFKA_WAIT: Final = 20.0
 """The most seconds in which a broker confirms an event, where the user's patience is not less."""
 _REPORT: Final = 1.0
 """Seconds after which Kafka's client has reported at the latest that it gave a message up."""
-_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""Errors of a disk that no further event can be written to."""
 _BLOCK: Final = 1 << 16
 _NO_BROKER: Final = {
     *("_MSG_TIMED_OUT", "_TIMED_OUT", "_TRANSPORT", "_ALL_BROKERS_DOWN", "_RESOLVE"),
@@ -125,7 +123,7 @@ class FileSender(TransportSender):
         return answer
 
     def _answer_of(self, error: Exception) -> BackendAnswer:
-        if isinstance(error.__cause__, OSError) and error.__cause__.errno in _FULL:
+        if isinstance(error.__cause__, OSError) and error.__cause__.errno in OF_FULL_DISK:
             raise OSError(error.__cause__.errno, error.__cause__.strerror, str(self._path)) from None
         return super()._answer_of(error)
 

@@ -65,6 +65,8 @@ def _named(name: str, skipped: list[str], output: OutputFolder | None) -> list[P
         if not path.is_file():
             raise UsageError(f"{name}: is a pipe or a device, not a file; write the rows to a file first")
         return [path]
+    if path.is_symlink():
+        raise UsageError(f"{name}: is a link to what does not exist, {path.readlink()}")
     matches = sorted(matching(name))
     # Folders of DIR may have no rows.
     in_dir = {match for match in matches if output is not None and output.contains(match)}
@@ -339,8 +341,8 @@ class InputOfViews:
 
     @property
     def skipped(self) -> tuple[str, ...]:
-        """Files that contain no rows."""
-        return self.rows.skipped + (self.aggregates.skipped if self.aggregates else ())
+        """Files that contain no rows, each once: a folder may be given for several views."""
+        return tuple(dict.fromkeys(path for inputs in self.views.values() for path in inputs.skipped))
 
     @property
     def size(self) -> int | None:

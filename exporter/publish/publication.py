@@ -70,8 +70,13 @@ class Publication:
 
     def __enter__(self) -> Self:
         self._place.make(self.folder)
-        self._place.write(f"{self.folder}/{folders.MARK}", folders.work_mark(self.folder.rpartition("/")[2]))
-        self._place.make(self.work)
+        try:
+            self._place.write(f"{self.folder}/{folders.MARK}", folders.work_mark(self.folder.rpartition("/")[2]))
+            self._place.make(self.work)
+        except BaseException:  # a full disk: this folder is not left either
+            with suppress(Exception):
+                self._place.delete(self.folder)
+            raise
         return self
 
     def __exit__(

@@ -14,9 +14,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from exporter.errors import UsageError
+from exporter.errors import ExporterError, UsageError
 from exporter.publish.manifest import refuse_in_export
 from exporter.system import files
+from exporter.system.faults import OF_FULL_DISK
 
 _MOST: Final = 16 << 20
 """The bytes of a file by which it is known."""
@@ -45,8 +46,8 @@ def check(out: Path, is_own: Callable[[bytes], bool], what: str) -> None:
 
 
 def save(out: Path, text: str) -> None:
-    """Writes the file; one that is there is replaced, and a link to it stays. Raises UsageError where it cannot be
-    written.
+    """Writes the file; one that is there is replaced, and a link to it stays. Raises ExporterError where the disk is
+    full, UsageError where it cannot be written for another reason.
     """
     target, temporary = _place(out), ""
     try:
@@ -55,7 +56,8 @@ def save(out: Path, text: str) -> None:
             file.write(text.encode("utf-8"))
         Path(temporary).replace(target)
     except OSError as error:
-        raise UsageError(f"--out {out}: cannot be written: {error.strerror or error}") from None
+        raised = ExporterError if error.errno in OF_FULL_DISK else UsageError
+        raise raised(f"--out {out}: cannot be written: {error.strerror or error}") from None
     finally:
         if temporary:
             with suppress(FileNotFoundError):

@@ -29,6 +29,8 @@ _BY_NUMBER: Final = {
     errno.EIO: ("the disk does not answer", "check the machine"),
     errno.ENOMEM: ("memory has run out", "provide more memory, or export a smaller part of the rows at a time"),
 }
+OF_FULL_DISK: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""Numbers of errors of a disk that takes no more: none of what the user asked for is wrong."""
 _NO_FOLDER: Final = (
     "the folder in which this was started was removed or replaced",
     "change to another folder (cd)",

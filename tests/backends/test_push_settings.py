@@ -752,6 +752,8 @@ def test_a_kafka_broker_that_is_only_slow_is_waited_for_without_patience(monkeyp
         ("7", 7.0),
         ("0", 0.0),
         (" 1.5 ", 1.5),
+        ("3000000000", 1e9),
+        ("9" * 400, 1e9),
         (None, None),
         ("", None),
         ("soon", None),

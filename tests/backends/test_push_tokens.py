@@ -74,6 +74,7 @@ GIVEN: Final = [
     (JWT, {"token": TOKEN, "expires_in": 3600}),
     (JWT, {"Access_Token": TOKEN, "expiresIn": 3600}),
     (OAUTH2, {"access_token": TOKEN, "expires_in": "3600"}),
+    (OAUTH2, {"access_token": TOKEN, "expires_in": 60}),  # less than the time before the end at which one is renewed
     ({**POST, "tokenFields": ["bearer"], "expiresInField": "ends"}, {"bearer": TOKEN, "ends": 3600}),
 ]
 

@@ -16,7 +16,7 @@ from exporter.cli import configuration, main
 from exporter.errors import UsageError
 from exporter.input import files, formats, limits
 from exporter.input.files import records
-from exporter.input.find import find
+from exporter.input.find import InputOfViews, Inputs, find
 from exporter.input.limits import unpacked
 from tests import exports
 from tests.input.bad_rows import GOOD
@@ -228,6 +228,14 @@ def test_links_do_not_lead_out_of_a_folder(folder: Path) -> None:
     assert _read(folder) == (["a.ndjson", "again.ndjson"], skipped), "a file is read once"
 
 
+def test_what_is_not_read_of_a_view_is_listed_once(folder: Path) -> None:
+    (folder / "out.ndjson").symlink_to("../secret/s.ndjson")
+    found = find([str(folder)])
+    nothing = Inputs(found.sources, (), 0)
+    for given in (InputOfViews(nothing, history=found), InputOfViews(found, found, found)):
+        assert given.skipped == (str(folder / "out.ndjson"),)
+
+
 def test_patterns_do_not_follow_cycles(folder: Path) -> None:
     for name in ("one", "two", "three"):
         (folder / name).symlink_to(".")
@@ -251,8 +259,9 @@ def test_what_cannot_be_read_is_refused_at_once(name: str, folder: Path) -> None
     (folder / "itself.ndjson").symlink_to("itself.ndjson")
     (folder / "only").mkdir()
     (folder / "only" / "link.ndjson").symlink_to("../../secret/s.ndjson")
-    with pytest.raises(UsageError, match=rf"{name}: "):
+    with pytest.raises(UsageError, match=rf"{name}: ") as refused:
         find([str(folder / name)])
+    assert "did you mean" not in str(refused.value)
 
 
 NAMES: Final = (

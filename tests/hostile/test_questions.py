@@ -234,3 +234,9 @@ def test_a_fault_is_reported(
     monkeypatch.setattr(pool._Worker, "reply_to", lambda *_: pool.Refusal("KeyError: 'x'", "fault"))
     assert ask("ASK {}", tmp_path) == 4
     assert "a fault of the program: KeyError" in capsys.readouterr().err
+
+
+def test_a_folder_whose_name_is_not_utf_8_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also in an answer that another process gives."""
+    assert main(["query", "user-history", str(tmp_path / os.fsdecode(b"gone\xff"))]) == 2
+    assert "gone\\udcff does not exist" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import stat
 from pathlib import Path
 from typing import Final
@@ -10,6 +11,8 @@ from typing import Final
 import pytest
 
 from exporter.cli import main
+from exporter.errors import ExporterError, UsageError
+from exporter.publish import result_file
 
 EXAMPLES: Final = Path(__file__).parents[2] / "examples"
 MANIFEST: Final = EXAMPLES / "reconcile" / "manifest.json"
@@ -123,3 +126,16 @@ def test_a_page_whose_head_does_not_name_the_program_is_refused(
     assert main(words("report", month, out)) == 2
     assert "is there already and is not a report of exporter report. Remove it" in capsys.readouterr().err
     assert out.read_text("utf-8") == text
+
+
+def test_a_full_disk_is_no_wrong_option(tmp_path: Path) -> None:
+    """Exit code 4, as for an export; nothing is left. A limit of the user is much like a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
+    try:
+        with pytest.raises(ExporterError, match=r"d\.ttl: cannot be written: File too large") as raised:
+            result_file.save(tmp_path / "d.ttl", "a" * 100_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not isinstance(raised.value, UsageError)
+    assert [*tmp_path.iterdir()] == []

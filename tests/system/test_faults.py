@@ -87,13 +87,14 @@ def test_disks(fault: object, rows: tuple[Path, Path], tmp_path: Path) -> None:
         pytest.skip(told)
 
 
-def test_a_file_that_may_not_grow(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The limit of a user, and much like a full disk; in this process."""
+@pytest.mark.parametrize("limit", [20_000, 5])
+def test_a_file_that_may_not_grow(limit: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The limit of a user, and much like a full disk; in this process. Nothing is left, wherever it was met."""
     import resource  # noqa: PLC0415 - of Unix alone
 
     given = exports.ndjson([{**GOOD, "query_id": f"q{n}"} for n in range(50)], tmp_path / "rows.ndjson")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
     try:
         code = exports.export([given], tmp_path / "out")
     finally:
