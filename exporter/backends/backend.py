@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import parse_qsl, urljoin, urlsplit
 from urllib.request import url2pathname
 
 from openlineage.client import OpenLineageClient
@@ -35,7 +35,7 @@ from openlineage.client.utils import import_from_string
 from exporter.backends.event import Json
 from exporter.backends.http import HttpSender
 from exporter.backends.profiles import profile_of
-from exporter.backends.secrecy import Secrets, without_secrets
+from exporter.backends.secrecy import Secrets, may_be_secret, without_secrets
 from exporter.backends.transports import (
     KAFKA_WAIT,
     BrokerErrors,
@@ -57,6 +57,18 @@ _NOT_CONFIGURED: Final = (
 )
 _DISABLED: Final = "OPENLINEAGE_DISABLED is true, or the transport is noop: nothing would be sent. Unset it to push"
 _SCHEMES: Final = "It has to begin with http:// or https:// (OPENLINEAGE_URL, or url of the transport)"
+
+
+def _recipient(settings: Json, address: str | None) -> str:
+    """What tells tenants behind one address apart: the parameters of the address, and the custom headers. Empty if
+    there are none. What may be a secret is left out: a new key does not make another backend.
+    """
+    if address is None:
+        return ""
+    headers = settings.get("custom_headers")
+    named = [*parse_qsl(urlsplit(address).query), *(headers.items() if isinstance(headers, dict) else ())]
+    told = sorted([str(name), str(value)] for name, value in named if not may_be_secret(str(name)))
+    return json.dumps(told) if told else ""
 
 
 @dataclass(frozen=True)
@@ -88,7 +100,8 @@ class Backend:
                 where = str(settings.get("log_file_path") or json.dumps(own, default=str))
         name = secrets.masked(f"{kind} {where}".strip())
         plain = re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-")[:40]
-        folder = f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+        recipient = f"{name}{_recipient(settings, address)}"
+        folder = f"{plain}-{hashlib.sha256(recipient.encode()).hexdigest()[:8]}"
         return cls(name, folder, profile_of(where, kind), address, secrets, settings)
 
     def check(self) -> None:

@@ -64,6 +64,14 @@ def _without_makers(value: Any) -> Any:
     return [_without_makers(item) for item in value] if isinstance(value, list) else value
 
 
+def _refuse_others(folder: Path) -> None:
+    """Raises UsageError where something else is in the place of a file of a push, before anything is sent."""
+    for name in ("ledger.txt", "summary.json", "set-aside.ndjson", "reduced.ndjson"):
+        path = folder / name
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            raise UsageError(f"{path}: is a link, a folder or a pipe, where a push keeps a file of its own; remove it")
+
+
 class Delivered:
     """What a ledger says of the events of one backend; nothing where there is no ledger. ``unfinished``: the
     fingerprints of events that were being sent when a push ended; ``refused``: of those that were set aside when last
@@ -72,9 +80,11 @@ class Delivered:
     """
 
     def __init__(self, folder: Path) -> None:
+        """Raises UsageError where something else is in the place of a file of a push."""
         self.folder = folder
         self.unfinished, self.refused, self.left, self.late = set[str](), set[str](), set[str](), set[str]()
         of_sign = {SENDING: self.unfinished, SET_ASIDE: self.refused, LEFT: self.left, TAKEN_LATE: self.late}
+        _refuse_others(folder)
         for sign, mark in self._lines():
             for of_other in of_sign.values():
                 of_other.discard(mark)
@@ -94,7 +104,7 @@ class Delivered:
         with path.open("rb") if path.exists() else io.BytesIO() as file:
             for line in file:
                 sign, mark = line[:1].decode("latin-1"), line[2:-1].decode("latin-1")
-                if line.endswith(b"\n") and len(mark) == _DIGITS:
+                if line.endswith(b"\n") and len(mark) == _DIGITS and line.isascii():
                     yield sign, mark
 
 
@@ -107,6 +117,7 @@ class Ledger(Delivered, AbstractContextManager["Ledger"]):
         try:
             private.folder(folder.parent)
             private.folder(folder)
+            _refuse_others(folder)
             self._file = private.opened(folder / "ledger.txt", os.O_RDWR | os.O_CREAT | os.O_APPEND)
         except OSError as error:
             raise UsageError(

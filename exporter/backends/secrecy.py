@@ -119,6 +119,11 @@ class Secrets:
         )
 
 
+def may_be_secret(key: str) -> bool:
+    """Whether a key, or the name of a header or parameter, says that its value may be a secret."""
+    return bool(_SECRET_KEY.search(key)) and not _NO_SECRET.search(key)
+
+
 def _secret_texts(value: Any, *, secret: bool) -> Iterator[str]:
     """The texts below a value that may be secret. Environment variables can hold whole tables as JSON, and an address a
     user, a password and a query. ``secret``: whether the value belongs to a key that says so.

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from exporter.backends.ledger import TAKEN, Ledger, fingerprint
+from exporter.cli import main
 from exporter.errors import UsageError
 from tests import exports, golden
 from tests.backends.hostile import Asked, Hostile, Reply, dataset, history, run
-from tests.backends.pushing import counted, push, texts
+from tests.backends.pushing import counted, push, settings, texts
 from tests.publish.test_publication_steps import publish
 
 if TYPE_CHECKING:
@@ -145,3 +146,62 @@ def test_a_fingerprint_is_of_what_an_event_says() -> None:
     assert fingerprint(told) == fingerprint({**told, "eventTime": "2030-01-01T00:00:00Z"})
     fields = [{"facets": {"columnLineage": {"fields": {name: {"inputFields": []}}}}} for name in ("_producer", "A")]
     assert len({fingerprint({**one, "outputs": [field]}) for field in fields}) == 2
+
+
+OTHERS: Final = [
+    ({"custom_headers": {"X-Tenant": "a"}}, {"custom_headers": {"X-Tenant": "b"}}),
+    ({"endpoint": "api/v1/lineage?tenant=a"}, {"endpoint": "api/v1/lineage?tenant=b"}),
+    ({}, {"endpoint": "api/v1/lineage?tenant=b"}),
+]
+SAME: Final = [
+    ({"custom_headers": {"X-Api-Key": "0123456789"}}, {"custom_headers": {"X-Api-Key": "9876543210"}}),
+    ({"endpoint": "api/v1/lineage?token=0123456789"}, {"endpoint": "api/v1/lineage?token=9876543210"}),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "again"), [*((*both, 2) for both in OTHERS), *((*both, 1) for both in SAME)])
+def test_tenants_behind_one_address_have_their_own_ledgers(
+    one: Json, other: Json, again: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What tells them apart is sent with each event. A new key does not make another backend."""
+    out = replaced(tmp_path / "out", EVENTS)
+    with Hostile() as server:
+        for more in (one, other):
+            settings(tmp_path, type="http", url=server.url, **more)
+            assert push(out, None, capsys).code == 0
+    assert len(server.taken) == again * len(EVENTS)
+    assert len(list((out / "push").iterdir())) == again
+
+
+@pytest.mark.parametrize("name", ["ledger.txt", "summary.json", "set-aside.ndjson", "reduced.ndjson"])
+def test_what_is_no_file_of_a_push_is_refused_before_anything_is_sent(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, other = replaced(tmp_path / "out", EVENTS), tmp_path / "other"
+    other.write_text("somebody's")
+    with Hostile() as server:
+        push(out, server.url, capsys)
+        server.taken.clear()
+        monkeypatch.setenv("OPENLINEAGE_URL", server.url)
+        (place,) = (out / "push").iterdir()
+        (place / name).unlink(missing_ok=True)
+        for make, gone in ((os.mkfifo, Path.unlink), (Path.mkdir, Path.rmdir), (lambda at: at.symlink_to(other), None)):
+            make(place / name)
+            for options in ([], ["--dry-run"]):
+                assert main(["push", str(out), *options]) == 2
+                assert name in capsys.readouterr().err
+            if gone:
+                gone(place / name)
+    assert server.taken == []
+    assert other.read_text() == "somebody's"
+
+
+def test_a_line_of_a_ledger_that_the_program_did_not_write_does_not_count(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = replaced(tmp_path / "out", EVENTS)
+    with Hostile() as server:
+        push(out, server.url, capsys)
+        (ledger,) = (out / "push").rglob("ledger.txt")
+        ledger.write_bytes(ledger.read_bytes() + b"! " + b"\xe9" * 32 + b"\n")
+        assert push(out, server.url, capsys)[:2] == (0, counted(already_delivered=len(EVENTS)))
