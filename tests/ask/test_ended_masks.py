@@ -118,3 +118,13 @@ def test_coverage_of_an_earlier_time_has_the_mask_that_a_row_sets_later(tmp_path
     for minute, is_told in ((2.5, True), (3.5, False), (4.5, False)):
         notes = asked("policy-coverage", graph, at=at(minute)).notes
         assert any(note.startswith("Enforced, but set by no row") for note in notes) == is_told, minute
+
+
+@pytest.mark.parametrize("reads", ["full", "daily"])
+def test_coverage_of_a_time_before_a_mask_was_set_has_none(reads: str, tmp_path: Path) -> None:
+    """The first query that enforced it came after the row that set it, so it is not older than the record."""
+    rows = [TAGGED, on("E", **of_mask("ADD")), enforced("E")]
+    graph = stories.told({"one": rows}, tmp_path, "--reads", reads)
+    for minute in (1.5, 2.5, 3.5):
+        notes = asked("policy-coverage", graph, at=at(minute)).notes
+        assert not [note for note in notes if note.startswith("Enforced, but set by no row")], minute

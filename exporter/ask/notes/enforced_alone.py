@@ -257,6 +257,14 @@ ORDER BY ?label
 """What is set on a column names the object, too (``ah:settingOn``); it is on the object where it names no column."""
 
 
+def _first_enforced(graph: Lookups, place: Place) -> datetime:
+    """When a query enforced a policy in a place first; :data:`EARLY` if a version of the column kept a mask."""
+    of_policy = {*graph.subjects("ah:policy", place.policy)} & {*graph.subjects("ah:protectedObject", place.thing)}
+    here = [one for one in of_policy if place.column in ({*graph.objects(one, "ah:protectedColumn")} or {""})]
+    queries = {query for enforcement in here for query in graph.subjects("ah:enforced", enforcement)}
+    return min((start for query in queries for start in graph.starts_of(query)), default=EARLY)
+
+
 def enforced_but_not_set(asked: Asked) -> Iterator[str]:
     """A note if something with a tag has a policy, since queries enforced it, that no recorded statement set on it, or
     on a tag of it or of what it is in, by the time that is asked for, when it had not ended.
@@ -264,12 +272,16 @@ def enforced_but_not_set(asked: Asked) -> Iterator[str]:
     graph, wholes = asked.graph, masked_wholes(asked.graph)
     masks = [row for row in tagged_wholes(asked) if row["mask"]]
     held = cache(lambda thing, kind: list(in_force(graph, thing, kind, wholes)))
+    by_rows = cache(partial(_set_by_rows, graph, wholes))
     times = asked.times("at") or [LATE - MOMENT]
 
     def is_there(row: Solution) -> bool:
+        place = Place(row["object"], row["policy"], row["column_iri"])
+        set_at = _set_at(graph, place, by_rows(place.thing))
+        if set_at < LATE and set_at <= _first_enforced(graph, place):
+            return False  # a row sets it, later than the time that is asked for
         if row["kind"] not in KINDS:
             return True
-        place = Place(row["object"], row["policy"], row["column_iri"])
         periods = held(place.thing, row["kind"])
         return any(is_held(graph, periods, place, time) for time in times)
 
