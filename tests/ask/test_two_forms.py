@@ -183,3 +183,28 @@ def test_a_stage_in_one_form_is_not_told(loaded: Json, tmp_path: Path) -> None:
     for name in ("file:///a.csv", "D.S.D"):
         answer = ask(load(tmp_path / "out"), find("end-up"), {"object_name": name})
         assert BY_TURNS not in "\n".join(answer.notes)
+
+
+OF_READS: Final[dict[str, Json]] = {
+    "who-accessed": {}, "when-accessed": {}, "columns-accessed": {}, "column-readers": {"column_name": "C"},
+    "writers": {},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("reads", ["full", "daily"])
+def test_what_was_read_without_an_id_under_a_former_name_is_told_by_the_present_one(reads: str, tmp_path: Path) -> None:
+    """docs/graph.md, "Names in questions": a name means the object that has it last, also under its former names."""
+    renamed, now = changed(4, B, {"objectName": {"value": "D.S.NEW"}}), {**B, "objectName": "D.S.NEW"}
+    used = [read(3, NAMELESS), copied(3, A, NAMELESS)]
+    told = {"of it": [*used, renamed, read(5, now), copied(6, A, now)], "of another": [renamed, *used, read(5, now)]}
+    for number, (name, rows) in enumerate(told.items()):
+        story = [
+            {**one, "query_id": f"q{at}", "query_start_time": f"2026-01-{at:02}T06:00:00Z"}
+            for at, one in enumerate([changed(1, B, {"comment": {"value": "c"}}), *rows], 1)
+        ]
+        path = exports.ndjson(story, tmp_path / f"{number}.ndjson")
+        assert exports.export([path], tmp_path / name, "--outputs", "graph", "--reads", reads) == 0
+        graph = load(tmp_path / name)
+        for question, given in OF_READS.items():
+            notes_ = "\n".join(ask(graph, find(question), {"object_name": "D.S.NEW", **given}).notes)
+            assert (TOLD in notes_) == (name == "of it"), (name, question)

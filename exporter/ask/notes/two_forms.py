@@ -44,14 +44,16 @@ _IS_GRANTED: Final = " || EXISTS { ?grant ah:grantedObject|ah:grantee ?nameless 
 
 def with_and_without_id(asked: Asked) -> Iterator[str]:
     """What rows give with an id and without: for an empty answer that follows data, is about all objects, or asks by
-    id, and for pages that follow data, whose answers have what they begin at. Of an answer that has rows, what the
-    other form would add to it; of grants, what was granted in the other form alone (``shares`` has this of ``end-up``).
+    id, and for pages that follow data, whose answers have what they begin at. Of an answer that has rows, or asks by
+    name, what the other form would add to it; of grants, what was granted in the other form alone (``shares`` has this
+    of ``end-up``).
     """
     has_rows, of_grants = bool(asked.answer.rows) and not asked.is_of_page, asked.name in _OF_GRANTS
-    is_about = asked.name in FOLLOWING | OF_ALL or asked.values("object_id")
-    if not is_about or not asked.graph.has_mixed_ids():
+    # A question by name has both forms of what had this name, and not what had other names of it.
+    is_split = asked.name in FOLLOWING | OF_ALL or bool(asked.values("object_id"))
+    if not (is_split or asked.things) or not asked.graph.has_mixed_ids():
         return
-    if has_rows and asked.name != "exposure":
+    if (has_rows or not is_split) and asked.name != "exposure":
         yield from _of_short_answer(asked)
         return
     about = {*asked.asked_objects, *asked.followed}
@@ -92,7 +94,11 @@ def _lacks_grants(asked: Asked, row: Solution, has: Collection[str]) -> bool:
 
 def _of_short_answer(asked: Asked) -> Iterator[str]:
     """The note on an answer that has rows, where the other form of what it is about would add to it."""
-    if names := {asked.label(thing) for thing, _ in _adding(asked, Lookups.same_names)}:
+    names = {
+        asked.label(thing if asked.graph.text(thing, "ah:objectId") is None else other)
+        for thing, other in _adding(asked, Lookups.same_names)
+    }
+    if names:
         yield _in_words(sorted(names))
 
 
