@@ -15,7 +15,7 @@ from urllib3.exceptions import HTTPError, SSLError
 
 from exporter.backends.connections import BYTES_A_SECOND, READ, End, content_of, pool, words_of
 from exporter.backends.secrecy import TAKEN, AnswerKind, BackendAnswer, Secrets, of_status
-from exporter.backends.tokens import NoToken
+from exporter.backends.tokens import EndpointTokens, NoToken
 from exporter.errors import UsageError
 from exporter.version import __version__
 
@@ -105,7 +105,27 @@ class HttpSender:
     def _response(
         self, method: str, address: str, limit: urllib3.Timeout, body: bytes | None = None, **options: Any
     ) -> BaseHTTPResponse | BackendAnswer:
-        """The response to a request, whatever its status, without its body; or why there is none."""
+        """The response to a request, whatever its status, without its body; or why there is none. After 401 to a token
+        that has served, the request is sent once more, with another one.
+        """
+        bearer, tokens = self._bearer(), self._config.auth
+        if isinstance(bearer, BackendAnswer):
+            return bearer
+        response = self._response_to(bearer, method, address, limit, body, **options)
+        if isinstance(response, BackendAnswer) or not isinstance(tokens, EndpointTokens):
+            return response
+        if 200 <= response.status < 300:
+            tokens.served()
+        if response.status != 401 or not tokens.renew(bearer or ""):
+            return response
+        response.close()
+        other = self._bearer()
+        if isinstance(other, BackendAnswer):
+            return other
+        return self._response_to(other, method, address, limit, body, **options)
+
+    def _bearer(self) -> str | BackendAnswer | None:
+        """What the provider of tokens gives; or why there is none."""
         try:
             bearer = self._config.auth.get_bearer()
         except NoToken as error:
@@ -115,6 +135,17 @@ class HttpSender:
         if bearer and not _VALUE.fullmatch(bearer):
             return BackendAnswer(AnswerKind.DENIED, f"no token: what the settings give as one {_NO_HEADER}")
         self.secrets.add(bearer or "")  # a token endpoint may have given it just now
+        return bearer
+
+    def _response_to(
+        self,
+        bearer: str | None,
+        method: str,
+        address: str,
+        limit: urllib3.Timeout,
+        body: bytes | None,
+        **options: Any,
+    ) -> BaseHTTPResponse | BackendAnswer:
         headers = {"Authorization": bearer, **self._headers} if bearer else self._headers
         if body is not None and self._is_zipped:
             body, headers = gzip.compress(body, compresslevel=3), {**headers, "Content-Encoding": "gzip"}

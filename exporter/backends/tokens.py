@@ -67,6 +67,7 @@ class EndpointTokens(TokenProvider):
         self._limit = urllib3.Timeout(connect=wait, read=wait)
         self._pool = pool(provider.token_endpoint, HttpConfig(url=provider.token_endpoint), 1)
         self._lock, self._token, self._renewed = threading.Lock(), "", 0.0
+        self._has_served = False
         self._failed: NoToken | None = None
         self._failed_at = 0.0
 
@@ -83,6 +84,21 @@ class EndpointTokens(TokenProvider):
                     self._failed, self._failed_at = error, time.monotonic()
                     raise
             return f"Bearer {self._token}"
+
+    def served(self) -> None:
+        """An event was taken with the token."""
+        self._has_served = True
+
+    def renew(self, bearer: str) -> bool:
+        """After 401 to a token: whether to try another one, which the next :meth:`get_bearer` gives. A token that has
+        served may have been revoked before its end; one that never has would not be followed by a better one.
+        """
+        with self._lock:
+            if bearer != f"Bearer {self._token}":  # another thread has renewed it
+                return True
+            if self._has_served:
+                self._token = ""
+            return self._has_served
 
     def _ask(self) -> None:
         form, headers = _request(self._of)
@@ -138,7 +154,7 @@ class EndpointTokens(TokenProvider):
             )
         # One that is valid for less than the buffer (two minutes, unless the settings say more) is used, too.
         renewed = 0.0 if until is None else max(until - self._of.token_refresh_buffer, (now + until) / 2)
-        self._token, self._renewed = token, renewed
+        self._token, self._renewed, self._has_served = token, renewed, False
 
 
 def _request(of: JwtTokenProvider | OAuth2ClientCredentialsTokenProvider) -> tuple[dict[str, str], dict[str, str]]:

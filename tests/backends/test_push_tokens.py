@@ -109,6 +109,38 @@ def test_a_token_is_asked_for_once_and_sent_with_each_event(
         assert fields == {"grant_type": "client_credentials", **own}
 
 
+@pytest.mark.parametrize("concurrency", ["1", "8"])
+def test_a_token_that_ends_before_its_time_is_asked_for_again(
+    concurrency: str, events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was revoked, or the clocks differ: after the third event only another one is good."""
+    taken: list[str] = []
+
+    def answer(asked: Asked) -> Reply:
+        is_good = asked.headers.get("Authorization") == f"Bearer {TOKEN}-{1 if len(taken) < 3 else 2}"
+        taken.extend([TOKEN] if is_good else ())
+        return Reply(201 if is_good else 401)
+
+    body = {"expires_in": 3600}
+    with Hostile(answer) as server, Endpoint(lambda n: reply(body={**body, "token": f"{TOKEN}-{n}"})) as tokens:
+        settings(tmp_path, type="http", url=server.url, auth={**JWT, "tokenEndpoint": tokens.url})
+        told = push(events, None, capsys, "--concurrency", concurrency)
+    assert told[:2] == (0, counted(delivered=6))
+    assert len(tokens.asked) == 2
+
+
+def test_a_token_that_was_never_good_ends_the_push(
+    events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (
+        Hostile(lambda _: Reply(401)) as server,
+        Endpoint(lambda n: reply(body={"expires_in": 3600, "token": f"{TOKEN}-{n}"})) as tokens,
+    ):
+        settings(tmp_path, type="http", url=server.url, auth={**JWT, "tokenEndpoint": tokens.url})
+        assert push(events, None, capsys, "--concurrency", "1")[:2] == (3, counted(left=6))
+    assert len(tokens.asked) == 1
+
+
 @pytest.mark.parametrize(
     ("where", "auth", "status"),
     [
