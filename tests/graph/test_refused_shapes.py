@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -16,6 +17,7 @@ from tests.graph.any_shapes import PREFIXES
 if TYPE_CHECKING:
     from pathlib import Path
 
+OWL: Final = "@prefix owl: <http://www.w3.org/2002/07/owl#> . "
 NODE: Final = "ex:S a sh:NodeShape ; sh:targetClass ex:C ; "
 PROPERTY: Final = "ex:S a sh:PropertyShape ; sh:targetClass ex:C ; sh:path ex:p ; "
 NOT_COMPILED: Final = [
@@ -155,7 +157,9 @@ def test_a_file_may_deactivate_the_shape_of_another(tmp_path: Path) -> None:
         assert {shape.name for shape in load(every).targeted} == own
 
 
-@pytest.mark.parametrize("name", ["more.rdf", "more.ttl.gz", "more.TTL", "finance/more.ttl"])
+@pytest.mark.parametrize(
+    "name", ["more.rdf", "more.ttl.gz", "more.TTL", "more.turtle", "more.json", "more.xml", "finance/more.ttl"]
+)
 def test_shapes_that_would_not_be_read_are_refused(name: str, tmp_path: Path) -> None:
     (tmp_path / "finance").mkdir()
     (tmp_path / "strict.ttl").write_text(f"{PREFIXES} {NODE} sh:nodeKind sh:IRI .", "utf-8")
@@ -166,6 +170,37 @@ def test_shapes_that_would_not_be_read_are_refused(name: str, tmp_path: Path) ->
     if name == "finance/more.ttl":
         (tmp_path / name).write_text(f"{PREFIXES} ex:Other sh:targetClass ah:Query ; sh:nodeKind sh:IRI .", "utf-8")
         assert load([tmp_path, tmp_path / "finance"]), "it is given, too"
+
+
+def test_links_and_pipes_in_the_place_of_shapes_are_refused(tmp_path: Path) -> None:
+    """A disk that is not mounted, a folder that is not followed: their shapes would not apply."""
+    rules, other = tmp_path / "rules", tmp_path / "other"
+    rules.mkdir()
+    other.mkdir()
+    (rules / "strict.ttl").write_text(f"{PREFIXES} {NODE} sh:nodeKind sh:IRI .", "utf-8")
+    (other / "a.ttl").write_text(f"{PREFIXES} ex:Other sh:targetClass ah:Query ; sh:nodeKind sh:IRI .", "utf-8")
+    for make, words in (
+        (lambda: (rules / "b.ttl").symlink_to("gone.ttl"), "b.ttl: is a link to nothing"),
+        (lambda: os.mkfifo(rules / "b.ttl"), "b.ttl: is a link to nothing, a pipe"),
+        (lambda: (rules / "b.ttl").symlink_to(other), "b.ttl: has shapes that would not be read"),
+    ):
+        make()
+        with pytest.raises(UsageError, match=words):
+            load([rules])
+        (rules / "b.ttl").unlink()
+    (rules / "b.ttl").symlink_to(other / "a.ttl")
+    assert sum(shape.name.endswith("Other") for shape in load([rules]).every) == 1
+
+
+def test_what_is_imported_has_to_be_given(tmp_path: Path) -> None:
+    imports = "<https://example.org/all> a owl:Ontology ; owl:imports <https://example.org/strict>, ah: ."
+    (tmp_path / "all").mkdir()
+    (tmp_path / "all" / "all.ttl").write_text(f"{PREFIXES} {OWL} {imports} {NODE} sh:nodeKind sh:IRI .", "utf-8")
+    with pytest.raises(UsageError, match=r"all\.ttl: imports .*example.org/strict.* \(owl:imports\), which is not"):
+        load([tmp_path / "all"])
+    other = "<https://example.org/strict> a owl:Ontology . ex:Other sh:targetClass ah:Query ; sh:nodeKind sh:IRI ."
+    (tmp_path / "other.ttl").write_text(f"{PREFIXES} {OWL} {other}", "utf-8")
+    assert load([tmp_path / "all", tmp_path / "other.ttl"]).every
 
 
 @pytest.mark.parametrize("name", ["README.md", "tests/data.ttl", "tests/data.ttl.gz", "..data/strict.ttl"])

@@ -34,8 +34,15 @@ from exporter.graph.shapes.source import ShapesGraph, path_of
 from exporter.graph.store import FORMATS
 from exporter.system.files import BROKEN, everything_in, opened, shapes_dir, syntax_of
 
-_MAY_BE_SHAPES: Final = frozenset({*FORMATS, ".n3", ".nq", ".owl", ".rdf", ".shacl", ".trig"})
+_MAY_BE_SHAPES: Final = frozenset(
+    {*FORMATS, ".json", ".n3", ".ntriples", ".nq", ".owl", ".rdf", ".shacl", ".trig", ".turtle", ".xml"}
+)
 """Endings, in lower case, of files that may have shapes."""
+_IMPORTS: Final = NamedNode("http://www.w3.org/2002/07/owl#imports")
+_OF_NO_USE: Final = ("https://w3id.org/access-history", "http://www.w3.org/", "http://purl.org/dc/")
+"""How the names begin of what need not be imported: this program's ontology and shapes, which are always there, and the
+vocabularies of W3C and DCMI, which have no shapes.
+"""
 
 
 def own_files() -> list[Path]:
@@ -48,7 +55,8 @@ def files_of(folder: Path) -> list[Path]:
     if folder.is_file():
         return [folder]
     if not folder.is_dir():
-        raise UsageError(f"{folder}: does not exist. Give a folder with your shapes in Turtle (*.ttl)")
+        problem = "is a pipe or a device" if folder.exists() else "does not exist"
+        raise UsageError(f"{folder}: {problem}. Give a folder with your shapes in Turtle (*.ttl)")
     paths = sorted(file for file in folder.iterdir() if file.suffix in FORMATS and file.is_file())
     if not paths:
         raise UsageError(f"{folder}: holds no shapes. Give a folder with your shapes in Turtle (*.ttl)")
@@ -57,13 +65,33 @@ def files_of(folder: Path) -> list[Path]:
 
 def _refuse_unread(folders: Iterable[Path], read: Collection[Path]) -> None:
     """Raise UsageError for a file below a folder, or of another syntax, that has shapes: they would never apply."""
-    for folder in folders:
-        for path in sorted(everything_in(folder, with_hidden=False)):
-            is_rdf = syntax_of(path).lower() in _MAY_BE_SHAPES and path.is_file()
-            if is_rdf and path.resolve() not in read and _has_shapes(path):
+    for path in (path for folder in folders for path in sorted(everything_in(folder, with_hidden=False))):
+        may_be = syntax_of(path).lower() in _MAY_BE_SHAPES
+        if may_be and not (path.is_file() or path.is_dir()):
+            raise UsageError(
+                f"{path}: is a link to nothing, a pipe or a device. Give a file in its place, or remove it"
+            )
+        is_linked = path.is_symlink() and path.is_dir()
+        for file in everything_in(path.resolve(), with_hidden=False) if is_linked else [path] if may_be else []:
+            is_rdf = syntax_of(file).lower() in _MAY_BE_SHAPES and file.is_file()
+            if is_rdf and file.resolve() not in read and _has_shapes(file):
                 raise UsageError(
                     f"{path}: has shapes that would not be read. Give it, or its folder, too, convert it to Turtle "
                     "(*.ttl) if it is not, or move it elsewhere"
+                )
+
+
+def _refuse_imports(by_file: dict[Path, list[Triple]]) -> None:
+    """Raise UsageError for what a file imports and was not given, too: its shapes would never apply."""
+    declared = {triple.subject for triples in by_file.values() for triple in triples}
+    declared |= {NamedNode(file.as_uri()) for file in by_file}
+    for file, triples in by_file.items():
+        for imported in (triple.object for triple in triples if triple.predicate == _IMPORTS):
+            is_of_no_use = isinstance(imported, NamedNode) and imported.value.startswith(_OF_NO_USE)
+            if imported not in declared and not is_of_no_use:
+                raise UsageError(
+                    f"{file}: imports {text(cast('Term', imported))} (owl:imports), which is not fetched. Give a copy of "
+                    "it with --shapes, too, or remove the line"
                 )
 
 
@@ -139,6 +167,7 @@ def shapes_graph(extra_dirs: Iterable[Path] = (), own: Iterable[Path] | None = N
     for file in (file for _, files in folders for file in files):
         if file.resolve() not in given:
             given[file.resolve()] = add(file, known)
+    _refuse_imports(given)
     source = ShapesGraph(triples, described)
     _check_used(source, given, folders)
     return source
