@@ -69,6 +69,11 @@ STORIES: Final[dict[str, list[Json]]] = {
         changed(OVER, "CREATE"), changed(OVER),
         {**read(thing("W", 22, "View")), "base_objects_accessed": [A], "policies_referenced": [{**OVER, **MASKED}]},
     ],
+    # a policy was enforced on the table that had the name before
+    "replaced-and-masked": [
+        changed(A, "CREATE"), {**read(A), "policies_referenced": [{**A, **MASKED}]},
+        changed(thing("A", 13), "REPLACE"),
+    ],
     # a pipe and an external table over the stage, whose rows do not name it
     "staged": [
         changed(thing("ST", 50, "Stage"), "CREATE"), changed(thing("EXT", 51, "External table"), "CREATE"),
@@ -147,6 +152,7 @@ def notes(question: str, story: str, whole: Store, **given: Any) -> str:
         ("cloned-renamed", "D.S.A (in D.R, which was cloned, query q4)"),
         ("cloned-database", "D.S.A (in D, which was cloned, query q3)"),
         ("rebuilt", f"D.S.A (has the name since {at(3)}; what had it before was read last at {at(2)})"),
+        ("replaced-and-masked", f"D.S.A (has the name since {at(3)}; what had it before was read last at {at(2)})"),
         ("without-id", "D.S.A (read with an id), D.S.B (read with an id)"),
         ("masked-without-id", "D.S.A (read with an id)"),
     ],

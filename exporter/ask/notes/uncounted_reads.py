@@ -44,6 +44,7 @@ def uses_of_unused(asked: Asked) -> Iterator[str]:
         for name, domain in sorted(listed, key=str)
         for holder in (*graph.holders(name), *graph.of_id(name))
         if holder.domain == domain and name in {graph.label(holder.iri), holder.ident}
+        if holder.until is None  # what was replaced under the name is not listed
     }
     shared, cloned = shared_in_words(asked, things), _cloned_around(asked, things)
     uses = (

@@ -90,8 +90,8 @@ def _refuse_imports(by_file: dict[Path, list[Triple]]) -> None:
             is_of_no_use = isinstance(imported, NamedNode) and imported.value.startswith(_OF_NO_USE)
             if imported not in declared and not is_of_no_use:
                 raise UsageError(
-                    f"{file}: imports {text(cast('Term', imported))} (owl:imports), which is not fetched. Give a copy of "
-                    "it with --shapes, too, or remove the line"
+                    f"{file}: imports {text(cast('Term', imported))} (owl:imports), which is not fetched. Give a copy "
+                    "of it with --shapes, too, or remove the line"
                 )
 
 
