@@ -234,7 +234,9 @@ def _has_days(folder: Path) -> bool:
 
 
 def _is_fetched(name: str) -> bool:
-    return not is_remote(name) and Path(local(name), STATE).is_file()
+    with suppress(PermissionError):  # told with the name that was given, where the input is found
+        return not is_remote(name) and Path(local(name), STATE).is_file()
+    return False
 
 
 def _rows(name: str) -> str:

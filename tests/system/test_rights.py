@@ -52,6 +52,14 @@ def test_a_pattern_that_does_not_mean_the_folder_needs_no_right_to_it(rows: Path
     assert done.returncode == 0, done.stderr
 
 
+def test_a_file_in_a_folder_that_may_not_be_entered_is_named_as_it_was_given(rows: Path, tmp_path: Path) -> None:
+    (rows / "more").chmod(0)
+    done = run("export", rows / "more" / "b.ndjson", "--out", tmp_path / "out", *LOCAL)
+    (rows / "more").chmod(0o755)
+    assert done.returncode == 2
+    assert f"{rows / 'more' / 'b.ndjson'}: permission denied" in done.stderr
+
+
 @pytest.mark.parametrize("hidden", [".snapshot", "_tmp"])
 def test_a_hidden_folder_is_not_read_whether_it_may_be_or_not(hidden: str, rows: Path, tmp_path: Path) -> None:
     (rows / hidden).mkdir(mode=0)
