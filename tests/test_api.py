@@ -462,3 +462,14 @@ def test_files_of_another_syntax_are_the_same_graph_or_refused(compress: str, tm
     other.write_text("<a:a> <a:b> <a:c> .\n", encoding="utf-8")
     with pytest.raises(exporter.UsageError, match=f"^{other}: would not be read"):
         exporter.Graph(foreign)
+    other.unlink()
+    for name in ("more.turtle", "more.rdf", "more.trig", "more.nq"):
+        (foreign / name).write_text("<a:a> <a:b> <a:c> .\n", encoding="utf-8")
+        with pytest.raises(exporter.UsageError, match=f"^{foreign / name}: would not be read"):
+            exporter.Graph(foreign)
+        (foreign / name).unlink()
+    for target, words in (("gone", "is a link to nothing"), (str(out / "graph"), "is a link to a folder")):
+        (foreign / "more.ttl").symlink_to(target)
+        with pytest.raises(exporter.UsageError, match=f"^{foreign / 'more.ttl'}: {words}"):
+            exporter.Graph(foreign)
+        (foreign / "more.ttl").unlink()

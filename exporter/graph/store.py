@@ -30,6 +30,8 @@ one is read.
 """
 
 _UNREAD: Final = tuple(f".{syntax.ending}" for syntax in SYNTAXES.values() if syntax.names_load)
+_OTHER: Final = (".n3", ".ntriples", ".owl", ".rdf", ".trig", ".turtle")
+"""Endings of other files of RDF, which are not read."""
 _MANIFEST: Final = "manifest.json"
 """The file by which a folder is one that export wrote; it has the settings."""
 
@@ -73,7 +75,9 @@ def graph_files(graph: Path) -> list[Path]:
             f"{folder} holds no Turtle files (*.ttl). Give the folder that export wrote, or a folder or file of Turtle."
         )
     if folder == graph:
-        _refuse_other_syntaxes(files, by_format)
+        others = [compressed.find_files(folder, ending) for ending in (*_UNREAD, *_OTHER)]
+        _refuse_other_syntaxes(files, [*by_format, *others])
+        _refuse_links(folder)
     path = graph / "export.ttl"  # what the graph is, beside it
     return [*files, path] if folder != graph and path.is_file() else files
 
@@ -95,9 +99,16 @@ def _refuse_other_syntaxes(files: list[Path], by_format: Iterable[list[Path]]) -
     names = {_plain(path) for path in files}
     for other in (path for paths in by_format for path in paths if path not in files and _plain(path) not in names):
         raise UsageError(
-            f"{other}: would not be read, since {files[0]} is of another syntax, and one alone is read. Convert it, or "
-            "give a folder without it"
+            f"{other}: would not be read: of a folder, files of one syntax alone are, here those like {files[0]}. "
+            "Convert or rename it, or give a folder without it"
         )
+
+
+def _refuse_links(folder: Path) -> None:
+    """Raises UsageError for a link to a folder, which is not followed: what is in it would be left out."""
+    for path in compressed.everything_in(folder, with_hidden=False):
+        if path.is_symlink() and path.is_dir():
+            raise UsageError(f"{path}: is a link to a folder, which is not followed. Give a folder without it")
 
 
 def _plain(path: Path) -> Path:

@@ -72,12 +72,13 @@ def refuse_unreadable(error: OSError) -> None:
 
 def find_files(folder: Path, ending: str) -> list[Path]:
     """The files with an ending (``.ttl``) in a folder and its subfolders, compressed or not, sorted. Raises UsageError
-    for a pipe or a device: reading it might never end.
+    for a pipe or a device, since reading it might never end, and for a link to nothing.
     """
     paths = sorted(path for path in everything_in(folder) if path.name.endswith((ending, f"{ending}{ENDING}")))
     for path in paths:
-        if path.exists() and not path.is_file() and not path.is_dir():
-            raise UsageError(f"{path}: is a pipe or a device, but all of {folder} is read; move it to another folder")
+        if not path.is_file() and not path.is_dir():
+            what = "a pipe or a device" if path.exists() else "a link to nothing"
+            raise UsageError(f"{path}: is {what}, but all of {folder} is read; move it to another folder")
     return paths
 
 
