@@ -13,7 +13,7 @@ from exporter.graph.shapes.classes import hierarchy
 from exporter.graph.shapes.model import Documents, MemoryGraph
 from exporter.graph.shapes.on_graph import Result, violations
 from exporter.graph.shapes.on_graph import validate as by_compiled
-from exporter.graph.shapes.reading import compiled, shapes_graph
+from exporter.graph.shapes.reading import compiled, refuse_ignored, shapes_graph
 from exporter.graph.store import graph_files
 from exporter.system.folders import steady
 from exporter.system.terminal import visible
@@ -67,6 +67,7 @@ def checked(path: Path, *, by: str = "pyshacl", shapes_dirs: Iterable[Path] = ()
     triples.extend(hierarchy())
     if by == "compiled":
         return by_compiled(MemoryGraph(triples), compiled(source)), counted
+    refuse_ignored(source)
     from exporter.graph.shapes.by_pyshacl import validate as by_pyshacl  # noqa: PLC0415 - long to load
 
     return by_pyshacl(triples, source), counted

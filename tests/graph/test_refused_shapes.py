@@ -13,6 +13,7 @@ from exporter.graph.shapes.checks import Checks
 from exporter.graph.shapes.reading import load, own_files
 from exporter.graph.validate import checked
 from tests.graph.any_shapes import PREFIXES
+from tests.graph.shape_graphs import VALID
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -339,3 +340,39 @@ def test_what_may_apply_is_taken(turtle: str, tmp_path: Path) -> None:
     (tmp_path / "mine.ttl").write_text(PREFIXES + turtle, "utf-8")
     (tmp_path / "prefixes.ttl").write_text(f"{PREFIXES} ex:G a sh:PropertyGroup .", "utf-8")
     assert load([tmp_path])
+
+
+IGNORED: Final = {
+    PROPERTY + "sh:minimumCount 4 .": "sh:minimumCount has no effect",
+    'ex:S a sh:NodeShape ; sh:targetClass "ah:Table" ; sh:nodeKind sh:IRI .': "sh:targetClass",
+    NODE + "sh:rule [ a sh:TripleRule ] .": "sh:rule has no effect",
+    NODE + "sh:node ex:Missing .": "refers to a shape that no file describes",
+    NODE + "sh:and ( ex:Missing ) .": "refers to a shape that no file describes",
+    NODE + "sh:nodeKind sh:IRI ; sh:severity sh:Waring .": "sh:Waring is no severity of SHACL",
+    NODE + "sh:node ex:A . ex:A sh:node ex:B . ex:B sh:node ex:A .": "a shape that refers to itself",
+}
+
+
+@pytest.mark.parametrize("by", ["pyshacl", "compiled"])
+@pytest.mark.parametrize(("shapes", "words"), IGNORED.items())
+def test_what_pyshacl_would_ignore_is_refused_by_validate(shapes: str, words: str, by: str, tmp_path: Path) -> None:
+    """It says that all conforms, though the shape tests nothing."""
+    (tmp_path / "rules.ttl").write_text(PREFIXES + shapes, "utf-8")
+    with pytest.raises(
+        UsageError, match=words if by == "pyshacl" else words.replace("has no effect", "is not compiled")
+    ):
+        checked(VALID, by=by, shapes_dirs=[tmp_path])
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        NODE + 'sh:sparql [ sh:select "SELECT $this { $this ?p ?o }" ] .',
+        "ex:S a sh:PropertyShape ; sh:targetClass ex:C ; sh:path [ sh:inversePath ( ex:p ex:q ) ] ; sh:maxCount 1 .",
+    ],
+)
+def test_what_pyshacl_applies_and_is_not_compiled_is_no_fault_there(shapes: str, tmp_path: Path) -> None:
+    (tmp_path / "rules.ttl").write_text(PREFIXES + shapes, "utf-8")
+    assert checked(VALID, by="pyshacl", shapes_dirs=[tmp_path])
+    with pytest.raises(UsageError, match="is not compiled"):
+        checked(VALID, by="compiled", shapes_dirs=[tmp_path])

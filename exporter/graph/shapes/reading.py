@@ -118,6 +118,13 @@ _OTHERS: Final = {
 """Terms that are no parameters of a constraint; the second row is for people and forms, and constrains nothing."""
 _KNOWN: Final = {*PARAMETERS, *_TARGETS, *_OTHERS}
 _CLASSES: Final = {"NodeShape", "PropertyShape", "Shape", "PropertyGroup", "PrefixDeclaration"}
+_OF_SPARQL: Final = {
+    "sparql", "select", "ask", "prefixes", "validator", "nodeValidator", "propertyValidator", "parameter", "optional",
+    "labelTemplate", "resultAnnotation", "annotationProperty", "annotationValue", "annotationVarName",
+    "SPARQLConstraint", "ConstraintComponent", "SPARQLAskValidator", "SPARQLSelectValidator", "Parameter", "Validator",
+    "ResultAnnotation",
+}  # fmt: skip
+"""Terms of SHACL-SPARQL (sections 5 and 6), which pySHACL applies."""
 _SEVERITIES: Final = {"Violation", "Warning", "Info"}
 _forbidden: Final = re.compile(r"(?<![\w:?$-])(?:MINUS|SERVICE|VALUES)\b", re.IGNORECASE).search
 _selects: Final = re.compile(r"(?:\s|PREFIX\s+[\w.-]*:|BASE)*SELECT\b", re.IGNORECASE).match
@@ -233,15 +240,28 @@ def compiled(source: ShapesGraph) -> Shapes:
     return Shapes(tuple(_Reader(source).shapes()))
 
 
+def refuse_ignored(source: ShapesGraph) -> None:
+    """Raise UsageError for what pySHACL would pass over without a word, such as a misspelt term: as :func:`compiled`
+    does, but for what pySHACL applies and is not compiled.
+    """
+    reader = _Reader(source, for_pyshacl=True)
+    reader.check_known(_OF_SPARQL)
+    of_sparql = {triple.predicate for triple in source.triples} & {sh("sparql"), sh("validator"), sh("parameter")}
+    if not of_sparql:
+        reader.shapes()
+
+
 class _Reader:
-    def __init__(self, source: ShapesGraph) -> None:
-        self._source = source
+    """``for_pyshacl``: whether what is not compiled, and pySHACL applies, is no fault."""
+
+    def __init__(self, source: ShapesGraph, *, for_pyshacl: bool = False) -> None:
+        self._source, self._for_pyshacl = source, for_pyshacl
         self._shapes: dict[Term, Shape] = {}
         self._open: list[Term] = []
         self._classes = source.classes_of_classes()
 
     def shapes(self) -> list[Shape]:
-        self._check_known()
+        self.check_known()
         marks = {sh(name) for name in (*PARAMETERS, *_TARGETS, "path")}
         kinds = {sh("NodeShape"), sh("PropertyShape"), sh("Shape")}
         for triple in self._source.triples:
@@ -249,19 +269,21 @@ class _Reader:
                 self._shape(triple.subject)  # type: ignore[arg-type]
         return list(self._shapes.values())
 
-    def _check_known(self) -> None:
-        """Raises where a term of SHACL is not supported, wherever it stands in the files."""
+    def check_known(self, more: Collection[str] = ()) -> None:
+        """Raises where a term of SHACL is not supported, wherever it stands in the files. ``more``: those that are."""
+        does_not = "has no effect" if more else "is not compiled"
         for triple in self._source.triples:
             name = triple.predicate.value.removeprefix(SH)
-            if triple.predicate.value.startswith(SH) and name not in _KNOWN:
-                more = "; `exporter validate --by pyshacl` checks it" if _is_allowed(self._source, name) else ""
-                raise self._source.refused(triple.subject, f"sh:{name} is not compiled ({_PLACE}{more})")  # type: ignore[arg-type]
+            if triple.predicate.value.startswith(SH) and name not in _KNOWN and name not in more:
+                other = "; `exporter validate --by pyshacl` checks it" if _is_allowed(self._source, name) else ""
+                raise self._source.refused(triple.subject, f"sh:{name} {does_not} ({_PLACE}{other})")  # type: ignore[arg-type]
         for subject, kind in (
             (triple.subject, triple.object) for triple in self._source.triples if triple.predicate == TYPE
         ):
             name = kind.value.removeprefix(SH) if isinstance(kind, NamedNode) else ""
-            if isinstance(kind, NamedNode) and kind.value.startswith(SH) and name not in _CLASSES:
-                raise self._source.refused(subject, f"the class sh:{name} is not compiled ({_PLACE})")  # type: ignore[arg-type]
+            is_other = name not in _CLASSES and name not in more
+            if isinstance(kind, NamedNode) and kind.value.startswith(SH) and is_other:
+                raise self._source.refused(subject, f"the class sh:{name} {does_not} ({_PLACE})")  # type: ignore[arg-type]
 
     def _shape(self, subject: Term) -> Shape:
         """The shape, read once; raises where it refers to itself."""
@@ -284,12 +306,20 @@ class _Reader:
             path,
             targets,
             constraints,
-            severity_of(source.of_kind(subject, "severity", severity, NamedNode).value) if severity else "Violation",
+            self._severity(subject, severity),
             messages_of(source, subject),
             is_deactivated=deactivated is not None and source.truth(subject, "deactivated", deactivated),
         )
         self._open.pop()
         return shape
+
+    def _severity(self, subject: Term, severity: Term | None) -> str:
+        if severity is None:
+            return "Violation"
+        name = severity_of(self._source.of_kind(subject, "severity", severity, NamedNode).value)
+        if name.startswith(SH):
+            raise self._source.refused(subject, f"sh:{name.removeprefix(SH)} is no severity of SHACL")
+        return name
 
     def _path(self, subject: Term) -> PropertyPath | None:
         node = self._source.one(subject, "path")
@@ -301,7 +331,7 @@ class _Reader:
         if sh("NodeShape") in types:
             raise self._source.refused(subject, "a node shape has no sh:path")
         path = path_of(self._source, subject, node)
-        if _has_inverse_sequence(path):
+        if _has_inverse_sequence(path) and not self._for_pyshacl:
             raise self._source.refused(
                 subject, f"the inverse of a sequence is not compiled: {path}. Write a sequence of inverse paths"
             )
