@@ -48,6 +48,7 @@ from exporter.backends.transports import (
 )
 from exporter.errors import UsageError
 from exporter.openlineage.settings import PRODUCER
+from exporter.publish.manifest import refuse_in_export
 from exporter.system import faults
 from exporter.system.terminal import visible
 
@@ -133,8 +134,10 @@ class Backend:
             return HttpSender(self.address, transport.config, timeout, connections, self.secrets, patience)
         if isinstance(transport, KafkaTransport) and transport.producer is not None:
             return KafkaSender(transport, self.secrets, wait, errors)
-        if isinstance(transport, FileTransport) and transport.config.append and (path := _local(transport.config)):
-            return FileSender(transport, self.secrets, path)
+        if isinstance(transport, FileTransport) and (path := _local(transport.config)):
+            refuse_in_export(f"log_file_path {path}", Path(os.path.realpath(path)).parents)
+            if transport.config.append:
+                return FileSender(transport, self.secrets, path)
         return TransportSender(transport, self.secrets)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from openlineage.client import event_v2
 from openlineage.client.facet_v2 import parent_run
+from openlineage.client.serde import Serde
 from openlineage.client.transport.async_http import AsyncHttpTransport
 from openlineage.client.transport.http import HttpTransport
 from openlineage.client.transport.transport import Transport
@@ -99,8 +100,8 @@ class TransportSender:
 
 
 class FileSender(TransportSender):
-    """A local file to which each event is appended as a line. A line that was not written in full is taken away, that
-    of an earlier push, too, and what the system says of the disk is raised. (The client says it in words alone.)
+    """A local file to which each event is appended as a line. A line that was not written in full is taken away, and
+    what the system says of the disk is raised. (The client says it in words alone.)
     """
 
     def __init__(self, transport: Transport, secrets: Secrets, path: Path) -> None:
@@ -109,7 +110,7 @@ class FileSender(TransportSender):
 
     def send(self, body: bytes) -> BackendAnswer:
         if not self._is_begun:  # not before: the file is that of the push that holds the ledger
-            end_at_a_line(self._path)
+            end_at_a_line(self._path, Serde.to_json(json.loads(body)).encode())
             self._is_begun = True
         is_device = self._path.exists() and not self._path.is_file()
         former = None if is_device else self._path.stat().st_size if self._path.is_file() else 0
@@ -128,9 +129,9 @@ class FileSender(TransportSender):
         return super()._answer_of(error)
 
 
-def end_at_a_line(path: Path) -> None:
-    """Makes the end of a file of events the end of a line: what is after the last one is an event without its end, or
-    a part of one, which goes.
+def end_at_a_line(path: Path, following: bytes) -> None:
+    """Makes the end of a file the end of a line, to which another one is appended. What is after the last one goes only
+    if it is the beginning of this line, which a push left that was killed. Anything else is somebody's, and is ended.
     """
     if not path.is_file():  # not there yet, or a device or a pipe
         return
@@ -142,13 +143,9 @@ def end_at_a_line(path: Path) -> None:
             file.seek(start)
             tail = file.read(min(_BLOCK, size - start)) + tail
         rest = tail.rpartition(b"\n")[2]
-        if not rest:
-            return
-        try:
-            json.loads(rest)
-        except ValueError:
+        if rest and following.startswith(rest):
             file.truncate(size - len(rest))
-        else:
+        elif rest:
             file.seek(size)
             file.write(b"\n")
 

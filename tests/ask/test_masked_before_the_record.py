@@ -118,6 +118,16 @@ WITH_SCHEMA_ID: Final = changed({**SCHEMA, "objectId": 70}, "CREATE")
 CREATED: Final = "By rows that give no id, {} was created (query"
 OTHER_FORM: Final = "Rows name a tag or policy with its id and without: D.S.MASK was"
 FORCED: Final = "until then no query enforced them again: D.S.MASK on D.S.T.C (D.S.OTHER was set 2026-"
+ENFORCED_BY_NAME: Final = "Some rows give D.S.MASK without an id where queries enforced it"
+
+
+def ended_by_name(*rows: Json) -> list[Json]:
+    """The same, where queries enforce the mask and their rows give no id of it."""
+    nameless = {key: value for key, value in MASK.items() if key != "policyId"}
+    policies = [{**T, "columns": [{"columnName": "C", "policies": [nameless]}]}]
+    return [{**row, "policies_referenced": policies} if row.get("policies_referenced") else row for row in ended(*rows)]
+
+
 UNSET_BY_NAME: Final = "Some rows set or unset D.S.MASK without an id"
 ENDED_BY_NAME: Final[Mapping[str, tuple[Sequence[Json], str]]] = {
     "unset-by-name": (ended(unset_by_name()), UNSET_BY_NAME),
@@ -125,6 +135,17 @@ ENDED_BY_NAME: Final[Mapping[str, tuple[Sequence[Json], str]]] = {
     "renamed-and-unset-by-name": (
         ended(changed(T, columns={"C": {"objectName": {"value": "F"}}}), unset_by_name("F")), UNSET_BY_NAME,
     ),
+    "enforced-by-name": (
+        [changed(T, columns=SET_MASK), *ended_by_name(changed(T, columns={"C": of_mask("DROP")}))], ENFORCED_BY_NAME,
+    ),
+    "enforced-by-name-of-a-tag": (
+        [
+            changed(T, columns={"C": of_tag("ADD")}), changed(TAG, **of_mask("ADD")),
+            *ended_by_name(changed(TAG, **of_mask("DROP"))),
+        ],
+        ENFORCED_BY_NAME,
+    ),
+    "enforced-by-name-and-never-unset": ([changed(T, columns=SET_MASK), *ended_by_name(read(OTHER))], ""),
     "policy-dropped-by-name": (ended(changed(by_name(POLICY), "DROP")), f"{OTHER_FORM} dropped"),
     "policy-created-by-name": (ended(changed(by_name(POLICY), "CREATE")), f"{OTHER_FORM} created"),
     "policy-replaced-by-name": (ended(changed(by_name(POLICY), "REPLACE")), f"{OTHER_FORM} replaced"),
@@ -265,7 +286,9 @@ def test_what_may_have_ended_such_a_mask_is_told(story: str, whole: Store) -> No
         if said:
             assert said in told, question
         else:
-            assert not any(text in told for text in (UNSET_BY_NAME, OTHER_FORM, "though it was there")), question
+            assert not any(
+                text in told for text in (UNSET_BY_NAME, ENFORCED_BY_NAME, OTHER_FORM, "though it was there")
+            ), question
     before = asked("unmasked-reads", graph, until=at(3.5)).notes
     assert not any("though it was there" in note for note in before)
 

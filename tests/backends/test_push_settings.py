@@ -26,8 +26,10 @@ from exporter.backends import backend
 from exporter.backends.secrecy import LONGEST_TEXT, WITHHELD, AnswerKind, Secrets, of_status, seconds
 from exporter.backends.transports import KafkaSender, as_event
 from exporter.cli import main
+from tests import exports
 from tests.backends.hostile import Hostile, Reply, dataset, folder, history, run
 from tests.backends.pushing import counted, kept, push, settings, texts
+from tests.input.bad_rows import GOOD
 from tests.stores.servers import free_port
 
 if TYPE_CHECKING:
@@ -239,7 +241,7 @@ def test_a_file_has_whole_lines_after_a_full_disk(
     """docs/faults.md: exit 4, and the next push continues. docs/backends/file.md: one event a line."""
     file = tmp_path / "lineage"
     before = json.dumps({"x": "y" * (2 << 20)}) + "\n"
-    file.write_text(before + json.dumps(EVENTS[0])[:50], "utf-8")  # which a push that was killed left
+    file.write_text(before + Serde.to_json(EVENTS[0])[:50], "utf-8")  # which a push that was killed left
     settings(tmp_path, type="file", log_file_path=str(file), append=True)
     line = min(len(Serde.to_json(event)) + 1 for event in EVENTS)
     former = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -255,16 +257,31 @@ def test_a_file_has_whole_lines_after_a_full_disk(
     assert texts(map(json.loads, lines)) == texts(EVENTS)
 
 
-def test_an_event_without_the_end_of_its_line_keeps_it(
-    events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("last", ['{"of": "another program"}', "my last line", '{"of": "anoth'])
+def test_a_last_line_of_somebody_else_is_kept_and_ended(
+    last: str, events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "lineage"
-    file.write_text(json.dumps({"of": "another program"}), "utf-8")
+    file.write_text(f"first\n{last}", "utf-8")
     settings(tmp_path, type="file", log_file_path=f"file://{file}", append=True)
     assert push(events, None, capsys)[:2] == (0, counted(delivered=6))
     lines = file.read_text("utf-8").splitlines()
-    assert json.loads(lines[0]) == {"of": "another program"}
-    assert len(lines) == 7
+    assert lines[:2] == ["first", last]
+    assert texts(map(json.loads, lines[2:])) == texts(EVENTS)
+
+
+@pytest.mark.parametrize("append", [True, False])
+@pytest.mark.parametrize("name", ["manifest.json", "events/part-00000.ndjson", "events/mine"])
+def test_a_file_in_an_export_is_refused(
+    name: str, *, append: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert exports.export([exports.ndjson([GOOD], tmp_path / "rows.ndjson")], out) == 0
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    settings(tmp_path, type="file", log_file_path=str(out / name), append=append)
+    assert main(["push", str(out)]) == 2
+    assert f"{out / name}: is in {out}" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in before} == before
 
 
 def test_file_that_cannot_be_written(events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,7 @@ from exporter.ask.answers import first_of
 from exporter.ask.container_history import CONTAINERS
 from exporter.ask.lookups import Lookups
 from exporter.ask.notes.asked import CHANGES, POLICY_COVERAGE, UNMASKED_READS, Asked
+from exporter.ask.notes.mask_periods import masked_wholes, masks_by_tags
 from exporter.ask.notes.older_masks import Holding, older_masks
 from exporter.ask.triples import LATE, MOMENT, Solution, in_utc, iris
 from exporter.ask.without_id import Key, Renaming, change_in_words, linked_names, renamings
@@ -51,6 +52,12 @@ def settings_by_name(asked: Asked) -> Iterator[str]:
         yield (
             f"Some rows set or unset {first_of(elements, _SHOWN)} without an id, where other rows give the id: what is "
             "set with the id is not taken to end or to change by that, though it may be the same."
+        )
+    enforced = sorted({row["name"] for row in _enforced_by_name(asked)})
+    if enforced:
+        yield (
+            f"Some rows give {first_of(enforced, _SHOWN)} without an id where queries enforced it, and others unset it "
+            "with its id: what was enforced is not taken to end by that, though it may be the same."
         )
     yield from _elements_changed(asked)
 
@@ -132,6 +139,33 @@ def _set_in_both_forms(asked: Asked) -> Iterator[Solution]:
             place = _place(graph, setting)
             if is_meant and place in by_id:
                 yield {"thing": place[0], "name": graph.label(row["nameless"])}
+
+
+def _enforced_by_name(asked: Asked) -> Iterator[Solution]:
+    """The masks that queries enforced without an id, and that rows unset with it: there, or on a tag that it has."""
+    graph, about, wholes = asked.graph, _with_tags(asked), masked_wholes(asked.graph)
+    of_policies = "ah:PolicySetting" in SET_BY[asked.name]
+    for row in graph.select(_FORMS) if of_policies else ():
+        settings = list(graph.subjects("ah:elementObject", row["element"]))
+        ended = {_place(graph, setting) for setting in settings if _is_end(graph, setting)}
+        enforcements = graph.subjects("ah:policy", row["nameless"]) if ended else iter(())
+        for enforcement in filter(graph.is_mask, enforcements):
+            thing = graph.text(enforcement, "ah:protectedObject") or ""
+            column = graph.text(enforcement, "ah:protectedColumn")
+            columns = {*reachable([column], graph.renamed_columns)} if column else {""}
+            on_tags = (
+                period.until
+                for tagged, elements, period in masks_by_tags(graph, thing, wholes)
+                if (tagged or "") in {*columns, ""} and row["element"] in elements
+            )
+            is_ended = any((thing, name) in ended for name in columns) or any(until < LATE for until in on_tags)
+            if is_ended and (not about or thing in about):
+                yield {"thing": thing, "name": graph.label(row["nameless"])}
+
+
+def _is_end(graph: Lookups, setting: str) -> bool:
+    """Whether a row unsets a policy, or ends what another one set."""
+    return graph.text(setting, "ah:validUntil") is not None or graph.text(setting, "ah:subOperation") == "DROP"
 
 
 def _place(graph: Lookups, setting: str) -> tuple[str, str]:
