@@ -230,6 +230,8 @@ class Verification(ABC):
     def __init__(self, index: Index, fit: Fit, delivered: Delivered, most: int) -> None:
         self._index, self._fit, self._delivered, self._most = index, fit, delivered, most
         self._why: str | None = None
+        self._has_read, self._unread = False, ""
+        """Whether any answer could be read, and why one could not."""
         self._datasets: dict[DatasetOrJob, ExpectedDataset] = {}
         self._jobs: dict[DatasetOrJob, ExpectedJob] = {}
         self._runs: dict[str, str | None] = {}
@@ -245,8 +247,7 @@ class Verification(ABC):
             self._sample.choose(self._sent_events(), self._most)
             for event in self._sent_events():
                 self._expect(event)
-        zeros = dict.fromkeys(self.kinds, 0)
-        verified = Verified(name, self._sample.sizes, zeros, dict(zeros), dict(zeros))
+        verified = self._nothing_of(name)
         expected = {"datasets": len(self._datasets), "jobs": len(self._jobs), "runs": len(self._runs)}
         counts = (f"{count:,} {kind}" for kind, count in expected.items() if kind in self.kinds)
         say(f"reading back from {name}: {', '.join(counts)}")
@@ -263,9 +264,16 @@ class Verification(ABC):
             finally:
                 pace.stop()
         verified.listed.sort(key=lambda item: (self.kinds.index(item["kind"]), item["what"]))
+        if self._unread and not self._has_read:  # then nothing is known to be missing
+            verified = self._nothing_of(name)
+            self._why = self._why or f"nothing could be read back: it answers {self._unread}"
         verified.stopped = self._why
         verified.seconds = time.monotonic() - start
         return verified
+
+    def _nothing_of(self, name: str) -> Verified:
+        """The result before anything of a backend is looked at."""
+        return Verified(name, self._sample.sizes, *(dict.fromkeys(self.kinds, 0) for _ in range(3)))
 
     def _sent_events(self) -> Iterator[Json]:
         """The events that the backend has, as they were sent."""
@@ -306,10 +314,19 @@ class Verification(ABC):
 
         Raises :class:`UnreadableError`, :class:`NoAnswerError` and Stopped.
         """
+        try:
+            document = self._answer(path, query or {}, body, may_be_forbidden=may_be_forbidden)
+        except UnreadableError as error:
+            self._unread = str(error)
+            raise
+        self._has_read = True
+        return document
+
+    def _answer(self, path: tuple[str, ...], query: Mapping[str, str], body: Any, *, may_be_forbidden: bool) -> Any:
         retries = Retries(self._patience)
         while True:
             with self._pace.request():
-                answer, document = self._sender.read(path, query or {}, self.beside, body)
+                answer, document = self._sender.read(path, query, self.beside, body)
             if answer.kind is AnswerKind.TAKEN:
                 break
             if answer.kind is AnswerKind.MISPLACED or (may_be_forbidden and answer.kind is AnswerKind.FORBIDDEN):

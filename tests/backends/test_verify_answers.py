@@ -45,22 +45,27 @@ ENDPOINTS: Final = {
 class Server:
     def __init__(self) -> None:
         self.answer: Any = {}
+        self.status, self.page = 200, ""
+        """Of the answers to questions; the text in the place of JSON, if there is any."""
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
-                self._say(json.dumps(outer.answer))
+                self._say(outer.page or json.dumps(outer.answer), outer.status)
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 is_question = self.path.endswith("batchGet")
                 told = [{**outer.answer, "urn": one["urn"]} for one in body] if is_question else {}
-                self._say(json.dumps(told))
+                if is_question:
+                    self._say(outer.page or json.dumps(told), outer.status)
+                else:
+                    self._say(json.dumps(told))
 
-            def _say(self, text: str) -> None:
-                self.send_response(200)
+            def _say(self, text: str, status: int = 200) -> None:
+                self.send_response(status)
                 self.send_header("Content-Length", str(len(text)))
                 self.end_headers()
                 self.wfile.write(text.encode())
@@ -97,3 +102,24 @@ def test_an_answer_of_another_form_is_no_fault_of_the_program(
         (verified,) = json.loads(printed.out)["verified"]
         assert verified["found"].get("columns", 0) == 0
         assert verified["missing"]["datasets"] > 0 or "name" in form
+
+
+@pytest.mark.parametrize("profile", ENDPOINTS)
+@pytest.mark.parametrize(("status", "page"), [(500, "broken"), (200, "<html>log in</html>"), (200, "[]")])
+def test_where_no_answer_can_be_read_nothing_was_read_back(
+    status: int,
+    page: str,
+    profile: str,
+    server: Server,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """docs/interface.md, exit codes: 3, not 1, since nothing is known to be missing."""
+    monkeypatch.setenv("OPENLINEAGE_URL", f"http://127.0.0.1:{server.server.server_port}")
+    monkeypatch.setenv("OPENLINEAGE_ENDPOINT", ENDPOINTS[profile])
+    where = folder(tmp_path / "out", [dataset("T"), *run("q", 0, reads=["S"], writes=["T"])])
+    server.status, server.page = status, page
+    assert main(["push", str(where), "--profile", profile, "--verify", "--json", "--patience", "0"]) == 3
+    (verified,) = json.loads(capsys.readouterr().out)["verified"]
+    assert verified["stopped"]
