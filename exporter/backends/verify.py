@@ -273,7 +273,8 @@ class Verification(ABC):
 
     def _nothing_of(self, name: str) -> Verified:
         """The result before anything of a backend is looked at."""
-        return Verified(name, self._sample.sizes, *(dict.fromkeys(self.kinds, 0) for _ in range(3)))
+        zeros = dict.fromkeys(self.kinds, 0)
+        return Verified(name, self._sample.sizes, zeros, dict(zeros), dict(zeros))
 
     def _sent_events(self) -> Iterator[Json]:
         """The events that the backend has, as they were sent."""

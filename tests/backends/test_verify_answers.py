@@ -105,7 +105,7 @@ def test_an_answer_of_another_form_is_no_fault_of_the_program(
 
 
 @pytest.mark.parametrize("profile", ENDPOINTS)
-@pytest.mark.parametrize(("status", "page"), [(500, "broken"), (200, "<html>log in</html>"), (200, "[]")])
+@pytest.mark.parametrize(("status", "page"), [(500, "broken"), (200, "<html>log in</html>"), (200, "5")])
 def test_where_no_answer_can_be_read_nothing_was_read_back(
     status: int,
     page: str,
