@@ -22,10 +22,11 @@ from exporter.system.reachable import reachable
 
 WITH_AND_WITHOUT_ID: Final = "with an id and without: what they say of one is not known of the other"
 _OF_READERS: Final = (
-    *("column-readers", "columns-accessed", "downstream-users", "when-accessed", "who-accessed"),
+    *("column-readers", "columns-accessed", "downstream-users", "page-readers", "when-accessed", "who-accessed"),
     UNMASKED_COPIES,
 )
-_OF_WRITERS: Final = ("column-lineage", "writers")
+_OF_WRITES: Final = ("page-writes", "writers")
+_OF_WRITERS: Final = ("column-lineage", *_OF_WRITES)
 """Questions about the reads of objects, and about what was written to one."""
 _SHOWN: Final = 5
 _LOOKED_AT: Final = 10_000
@@ -51,7 +52,7 @@ def with_and_without_id(asked: Asked) -> Iterator[str]:
     has_rows, of_grants = bool(asked.answer.rows) and not asked.is_of_page, asked.name in _OF_GRANTS
     # A question by name has both forms of what had this name, and not what had other names of it.
     is_split = asked.name in FOLLOWING | OF_ALL or bool(asked.values("object_id"))
-    if not (is_split or asked.things) or not asked.graph.has_mixed_ids():
+    if not (is_split or asked.asked_objects) or not asked.graph.has_mixed_ids():
         return
     if (has_rows or not is_split) and asked.name != "exposure":
         yield from _of_short_answer(asked)
@@ -256,10 +257,10 @@ def _uses(asked: Asked, place: _Place, other: str) -> Iterator[datetime]:
     ]
     if not is_up:
         states = [made for state in states for made in graph.subjects("prov:wasDerivedFrom", state)]
-    elif asked.name != "writers":
+    elif asked.name not in _OF_WRITES:
         states = [state for state in states if any(graph.objects(state, "prov:wasDerivedFrom"))]
     for state in states:
-        for time in _made(graph, asked.lineage.whole(state) or state):
+        for time in _made(graph, graph.text(state, "dcterms:isPartOf") or state):
             is_meant = asked.until is None or time <= asked.until if is_following else asked.has(time)
             if time != EARLY and is_meant:
                 yield time
