@@ -111,9 +111,11 @@ class Backend:
             known: Any = get_default_factory().transports
             transport = known.get(self.settings["type"]) or import_from_string(str(self.settings["type"]))
             of_settings = transport.config_class
-            (import_from_string(of_settings) if isinstance(of_settings, str) else of_settings).from_dict(
+            config = (import_from_string(of_settings) if isinstance(of_settings, str) else of_settings).from_dict(
                 {key: value for key, value in self.settings.items() if key not in ("name", "priority")}
             )
+        if isinstance(config, FileConfig) and (path := _local(config)):
+            _refuse_file(path)
 
     def sender(self, connections: int, patience: float) -> Sender:
         """Connects, where the transport does so when it is made; ``patience``: of the user, in seconds. Raises
@@ -135,7 +137,7 @@ class Backend:
         if isinstance(transport, KafkaTransport) and transport.producer is not None:
             return KafkaSender(transport, self.secrets, wait, errors)
         if isinstance(transport, FileTransport) and (path := _local(transport.config)):
-            refuse_in_export(f"log_file_path {path}", Path(os.path.realpath(path)).parents)
+            _refuse_file(path)
             if transport.config.append:
                 return FileSender(transport, self.secrets, path)
         return TransportSender(transport, self.secrets)
@@ -299,6 +301,18 @@ def _local(config: FileConfig) -> Path | None:
     if config.filesystem or ("://" in path and not path.startswith("file://")):
         return None
     return Path(url2pathname(urlsplit(path).path) if path.startswith("file://") else path)
+
+
+def _refuse_file(path: Path) -> None:
+    """Raises UsageError for a file to which no event can be written, or that is in an export."""
+    shown, target = f"log_file_path {path}", Path(os.path.realpath(path))
+    refuse_in_export(shown, target.parents)
+    if target.is_dir() or target.is_fifo():
+        raise UsageError(f"{shown}: is a {'folder' if target.is_dir() else 'pipe'}; give a file")
+    if not target.parent.is_dir():
+        raise UsageError(f"{shown}: cannot be written: its folder does not exist")
+    if not os.access(target if target.exists() else target.parent, os.W_OK):
+        raise UsageError(f"{shown}: cannot be written: Permission denied")
 
 
 def _at_once(settings: Json) -> Json:

@@ -284,10 +284,17 @@ def test_a_file_in_an_export_is_refused(
     assert {path: path.read_bytes() for path in before} == before
 
 
-def test_file_that_cannot_be_written(events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    settings(tmp_path, type="file", log_file_path=str(tmp_path / "nowhere" / "lineage"), append=True)
-    assert push(events, None, capsys)[:2] == (3, counted(set_aside=6))
-    assert "nowhere" in kept(events)[0]["answer"]
+@pytest.mark.parametrize("options", [[], ["--dry-run"]])
+@pytest.mark.parametrize("name", ["nowhere/lineage", "folder", "pipe"])
+def test_file_that_cannot_be_written(
+    name: str, options: list[str], events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Told at once: no further try would help."""
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    settings(tmp_path, type="file", log_file_path=str(tmp_path / name), append=True)
+    assert main(["push", str(events), *options]) == 2
+    assert f"log_file_path {tmp_path / name}: " in capsys.readouterr().err
 
 
 def test_console(events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
