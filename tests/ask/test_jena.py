@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.jvm
 CASES: Final = ("dense-15", "hard-106", "shared-1")
-"""Some of the random histories: of each kind, with ends of queries and without. Each question has rows in one of them."""
+"""Some of the random histories: of each kind, with ends of queries and without. Each question has rows in one."""
 
 
 @pytest.fixture(scope="module")
