@@ -35,6 +35,7 @@ def asked(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, st
     return code, *capsys.readouterr()
 
 
+@pytest.mark.usefixtures("answers_in_this_process")
 @pytest.mark.parametrize(
     ("older", "newer"),
     [
