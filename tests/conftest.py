@@ -177,6 +177,17 @@ def _without_waiting_for_the_disk() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def answers_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``exporter query`` answers in a process of its own, which takes longer to start than to answer. The answer is the
+    same: only tests of the process need it.
+    """
+    from exporter.ask import pool  # noqa: PLC0415 - the other tests do not wait for the questions
+    from tests.ask import asked  # noqa: PLC0415 - it imports the questions, which the other tests do not wait for
+
+    monkeypatch.setattr(pool, "answer", asked.as_the_command)
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The one Spark session of a test run, as the program starts it for a small input."""

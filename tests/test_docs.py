@@ -103,6 +103,7 @@ def assert_shows(shown: str, printed: str) -> None:
         assert printed == shown
 
 
+@pytest.mark.usefixtures("answers_in_this_process")
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda one: f"{one.page.name}: {one.line[:60]}")
 def test_commands(command: Command, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     for word in command.arguments:

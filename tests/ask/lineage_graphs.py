@@ -28,6 +28,13 @@ class Copy:
     called: str | None = None
 
 
+SOME: Final = [
+    Copy("S1", "T2"), Copy("T2", "T3"), Copy("T3", "T4"), Copy("T4", "T2"), Copy("T2", "T2"),
+    Copy("S1", "T2"), Copy("T3", "S5"), Copy("T6", "T3", anew=True), Copy("T3", "T7"),
+]  # fmt: skip
+"""A circle, a table that is copied into itself, one that is made anew."""
+
+
 def graph_of(copies: list[Copy], folder: Path) -> Path:
     """The graph of queries ``q0001``, ``q0002`` … a minute apart; objects that begin with S are stages."""
     states: dict[str, str] = defaultdict(lambda: "before/q-1")

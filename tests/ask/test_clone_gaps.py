@@ -21,7 +21,7 @@ from tests.ask.stories import days, exported, exported_once
 from tests.ask.test_clones import CLONE, FILL, SOURCE, A, X, at, cloned, of_place, place, table
 from tests.ask.test_names import changed, copied, read
 from tests.ask.test_names import swapped as swap_of_tables
-from tests.engines.test_updates import UPDATE, triples
+from tests.ask.updated_stories import assert_updates_give_the_same
 from tests.serve.conftest import sited
 
 if TYPE_CHECKING:
@@ -163,11 +163,8 @@ def test_answers_say_where_they_end_at_a_clone(
     assert steps(ask(load(told(story)), find(question), given).notes) == expected
 
 
-@pytest.mark.parametrize("name", STORIES)
-def test_a_day_at_a_time_gives_the_same_graph(name: str, told: Callable[[str], Path], tmp_path: Path) -> None:
-    for rows, lines in zip(*days(name, STORIES[name]), strict=True):
-        out = exported(rows, lines, tmp_path / "days", *UPDATE)
-    assert triples(out) == triples(told(name))
+def test_updates_in_any_split_give_the_same_graph(tmp_path: Path) -> None:
+    assert_updates_give_the_same(STORIES, tmp_path)
 
 
 def test_the_note_says_what_to_ask_for(told: Callable[[str], Path]) -> None:

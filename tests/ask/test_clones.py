@@ -19,10 +19,11 @@ from exporter.ask.lookups import Lookups
 from exporter.ask.questions import ask, find
 from exporter.graph.store import load
 from tests import exports
-from tests.ask.stories import days, days_of_all, exported, exported_once, flat
+from tests.ask.stories import days, exported, exported_once, flat
 from tests.ask.stories import told as told_by
 from tests.ask.test_names import SET_MASK, changed, copied, read, renamed
 from tests.ask.test_names import swapped as swap_of_tables
+from tests.ask.updated_stories import assert_updates_give_the_same
 from tests.engines.test_updates import UPDATE, triples
 
 if TYPE_CHECKING:
@@ -192,20 +193,8 @@ def test_tables_of_a_clone_come_from_those_of_its_source(name: str, told: Callab
     assert found == INFERRED.get(name, {})
 
 
-def test_a_day_at_a_time_gives_the_same_graph(tmp_path: Path) -> None:
-    every = days_of_all(STORIES)
-    once = exported(flat([rows for rows, _ in every]), flat([lines for _, lines in every]), tmp_path / "once")
-    for rows, lines in every:
-        out = exported(rows, lines, tmp_path / "days", *UPDATE)
-    assert triples(out) == triples(once)
-
-
-@pytest.mark.parametrize("name", STORIES)
-def test_late_rows_give_the_same_graph(name: str, told: Callable[[str], Path], tmp_path: Path) -> None:
-    rows, lines = days(name, STORIES[name])
-    for part in (slice(1, None, 2), slice(0, None, 2)):
-        out = exported(flat(rows[part]), flat(lines[part]), tmp_path / "late", *UPDATE)
-    assert triples(out) == triples(told(name))
+def test_updates_in_any_split_give_the_same_graph(tmp_path: Path) -> None:
+    assert_updates_give_the_same(STORIES, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["given-by-rename", "given-by-swap", "renamed-into"])

@@ -18,9 +18,10 @@ from exporter.cli import main
 from exporter.graph.store import load
 from tests import exports
 from tests.ask import dense_histories
-from tests.ask.stories import days, days_of_all, exported, exported_once, flat
+from tests.ask.stories import days, exported, exported_once, flat
 from tests.ask.test_clones import place
 from tests.ask.test_names import SET_MASK, changed, copied, read, renamed, thing
+from tests.ask.updated_stories import assert_updates_give_the_same
 from tests.engines.test_updates import UPDATE, triples
 
 if TYPE_CHECKING:
@@ -234,21 +235,8 @@ def at(day: float) -> str:
     return f"2026-01-{int(day):02}T12:00:00Z"
 
 
-def test_a_day_at_a_time_gives_the_same_graph(tmp_path: Path) -> None:
-    every = days_of_all(STORIES)
-    once = exported(flat([rows for rows, _ in every]), flat([lines for _, lines in every]), tmp_path / "once")
-    for rows, lines in every:
-        out = exported(rows, lines, tmp_path / "days", *UPDATE)
-    assert triples(out) == triples(once)
-
-
-@pytest.mark.parametrize("name", STORIES)
-def test_late_rows_give_the_same_graph(name: str, told: Callable[[str], Path], tmp_path: Path) -> None:
-    """First the odd days, then the even ones: what ended on a day may go on after all."""
-    rows, lines = days(name, STORIES[name])
-    for part in (slice(0, None, 2), slice(1, None, 2)):
-        out = exported(flat(rows[part]), flat(lines[part]), tmp_path / "late", *UPDATE)
-    assert triples(out) == triples(told(name))
+def test_updates_in_any_split_give_the_same_graph(tmp_path: Path) -> None:
+    assert_updates_give_the_same(STORIES, tmp_path)
 
 
 # --- TRUNCATE ---------------------------------------------------------------------------------------------------------

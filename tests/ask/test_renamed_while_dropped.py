@@ -15,7 +15,7 @@ from exporter.graph.store import load
 from tests.ask.stories import exported_once
 from tests.ask.test_ends import SET_OWN_MASK, SET_TAG, TAG
 from tests.ask.test_names import changed, copied, read, thing
-from tests.ask.test_undrops import assert_updates_give
+from tests.ask.updated_stories import assert_updates_give_the_same
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,9 +141,8 @@ def test_what_is_restored_holds_under_the_new_name(name: str, told: Callable[[st
     assert periods(told(name)) == PERIODS[name]
 
 
-@pytest.mark.parametrize("name", STORIES)
-def test_updates_in_any_split_give_the_same_graph(name: str, told: Callable[[str], Path], tmp_path: Path) -> None:
-    assert_updates_give(told(name), name, STORIES[name], tmp_path)
+def test_updates_in_any_split_give_the_same_graph(tmp_path: Path) -> None:
+    assert_updates_give_the_same(STORIES, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ from exporter.graph.store import load
 from tests.ask.stories import days, exported, exported_once, flat
 from tests.ask.test_clones import place
 from tests.ask.test_names import changed, copied, read, renamed, thing
-from tests.engines.test_updates import UPDATE, applied, triples
+from tests.ask.updated_stories import assert_updates_give_the_same
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
 Json = dict[str, Any]
@@ -196,31 +196,8 @@ def held(out: Path, table: Json, length: int) -> list[str]:
     return found
 
 
-def splits(length: int) -> list[list[range]]:
-    """Days in runs: one by one; and every other one, of long stories every third, the later of them first, so that rows
-    come late.
-    """
-    whole = range(length)
-    return [
-        [whole[day : day + 1] for day in whole],
-        *([whole[at::step] for at in reversed(range(step))] for step in ((2, 3) if length > 6 else (2,))),
-    ]
-
-
-def assert_updates_give(once: Path, name: str, story: Sequence[Json], folder: Path) -> None:
-    """Updates in any split of a story's days give the graph of its one export, and so do their changes, applied."""
-    rows, lines = days(name, story)
-    for number, runs in enumerate(splits(len(rows))):
-        for run in runs:
-            part = flat([rows[day] for day in run]), flat([lines[day] for day in run])
-            out = exported(*part, folder / f"{number}", *UPDATE)
-        assert triples(out) == triples(once), runs
-        assert applied(out) == triples(out), runs
-
-
-@pytest.mark.parametrize("name", STORIES)
-def test_updates_in_any_split_give_the_same_graph(name: str, told: Callable[[str], Path], tmp_path: Path) -> None:
-    assert_updates_give(told(name), name, STORIES[name], tmp_path)
+def test_updates_in_any_split_give_the_same_graph(tmp_path: Path) -> None:
+    assert_updates_give_the_same(STORIES, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ def asked(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, st
     return code, *capsys.readouterr()
 
 
+@pytest.mark.usefixtures("answers_in_this_process")
 @pytest.mark.parametrize(
     ("older", "newer"),
     [
@@ -116,6 +117,7 @@ def test_a_question_of_a_reader_has_its_own_options(tmp_path: Path, capsys: pyte
     assert f"exporter query {own} lineage --user-name JSMITH" in shown
 
 
+@pytest.mark.usefixtures("answers_in_this_process")
 @pytest.mark.parametrize("name", names())
 def test_the_example_of_a_help_can_be_asked(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     shown = asked(capsys, name, "--help")[1]

@@ -101,6 +101,7 @@ def test_the_page_asks_every_question() -> None:
     assert {one.arguments[1] for one in QUERIES} == {question.name for question in questions()}
 
 
+@pytest.mark.usefixtures("answers_in_this_process")
 @pytest.mark.parametrize("command", QUERIES, ids=lambda one: one.line[:90])
 def test_an_answer_has_the_rows_and_the_notes_of_the_command(command, month: Asked, month_graph: Path) -> None:
     words = [str(month_graph) if word == EXAMPLE else word for word in command.arguments]
@@ -127,6 +128,7 @@ EMPTY: Final = {
 }
 
 
+@pytest.mark.usefixtures("answers_in_this_process")
 @pytest.mark.parametrize("name", EMPTY)
 def test_an_empty_answer_says_why_as_the_command_does(name: str, month: Asked, month_graph: Path) -> None:
     err = io.StringIO()

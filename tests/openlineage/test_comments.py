@@ -6,9 +6,8 @@ A backend takes each event for the present state; an event without the comment w
 from __future__ import annotations
 
 import json
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any, Final
-
-import pytest
 
 from tests import exports
 
@@ -46,14 +45,17 @@ def said(text: str) -> Json:
     return {"value": text}
 
 
-def last_events(out: Path) -> Shown:
-    """The description of each dataset in the last event that names it, in the order in which they are pushed."""
-    found: Shown = {}
+def last_events(out: Path) -> dict[str, Shown]:
+    """The description of each dataset in the last event that names it, in the order in which they are pushed: of each
+    account.
+    """
+    found: dict[str, Shown] = {}
     for text in sorted(exports.events(out), key=lambda one: json.loads(one)["eventTime"]):
         event = json.loads(text)
         named = [event["dataset"]] if "dataset" in event else [*event["inputs"], *event["outputs"]]
         for one in named:
-            found[one["name"].removeprefix("DB.S.")] = one["facets"].get("documentation", {}).get("description")
+            shown = found.setdefault(one["namespace"], {})
+            shown[one["name"].removeprefix("DB.S.")] = one["facets"].get("documentation", {}).get("description")
     return found
 
 
@@ -154,16 +156,23 @@ HISTORIES: Final[dict[str, tuple[list[Json], Shown]]] = {
 }
 
 
-@pytest.mark.parametrize(("rows", "expected"), HISTORIES.values(), ids=HISTORIES)
-def test_the_last_comment_counts_in_other_orders_and_in_updates(
-    rows: list[Json], expected: Shown, tmp_path: Path
-) -> None:
-    export(tmp_path / "once", rows)
+def test_the_last_comment_counts_in_other_orders_and_in_updates(tmp_path: Path) -> None:
+    """Each history is an account of its own, and each update has a row of each."""
+    expected = {f"snowflake://ORG-H{number}": shown for number, (_, shown) in enumerate(HISTORIES.values())}
+    of_each = [
+        [
+            {**one, "query_id": f"h{number}{one['query_id']}", "organization_name": "ORG", "account_name": f"H{number}"}
+            for one in rows
+        ]
+        for number, (rows, _) in enumerate(HISTORIES.values())
+    ]
+    export(tmp_path / "once", [*chain(*of_each)])
     assert last_events(tmp_path / "once") == expected
-    for number, order in enumerate((rows, rows[::-1], [*rows[1:], rows[0]])):
-        for one in order:
-            export(tmp_path / f"{number}", [one], "--update")
-        assert last_events(tmp_path / f"{number}") == expected
+    for name in ("in order", "from the last", "the first one last"):
+        orders = [{"in order": rows, "from the last": rows[::-1]}.get(name, [*rows[1:], rows[0]]) for rows in of_each]
+        for updated in zip_longest(*orders):
+            export(tmp_path / name, [one for one in updated if one is not None], "--update")
+        assert last_events(tmp_path / name) == expected, name
 
 
 def test_a_comment_that_comes_late_is_in_the_events_of_later_days(tmp_path: Path) -> None:

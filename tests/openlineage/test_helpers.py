@@ -640,6 +640,7 @@ def lineage(out: Path, capsys: pytest.CaptureFixture[str], *given: str) -> set[t
     return {tuple(row[name] for name in names) for row in rows if row["source_column_type"] == "DIRECT"}
 
 
+@pytest.mark.usefixtures("answers_in_this_process")
 @pytest.mark.parametrize("reads", ["full", "daily"])
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
 def test_the_question_goes_through_helpers(
@@ -662,6 +663,7 @@ def test_the_question_goes_through_helpers(
     assert edges(runs(out)[f"q{depth:03}"]) == {(loads.SOURCES[0], "A", target, "A")}
 
 
+@pytest.mark.usefixtures("answers_in_this_process")
 @pytest.mark.parametrize(
     ("reads", "changes"), [("full", loads.SWAPPED), ("daily", loads.SWAPPED), ("full", ({"A": "C"}, {"C": "A"}))]
 )

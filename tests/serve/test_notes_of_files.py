@@ -41,6 +41,7 @@ def _notes(answer: TestResponse) -> list[str]:
     return notes
 
 
+@pytest.mark.usefixtures("answers_in_this_process")
 @pytest.mark.parametrize("kind", ["csv", "json"])
 @pytest.mark.parametrize(
     ("question", "params", "said"),

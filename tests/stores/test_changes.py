@@ -30,6 +30,7 @@ SEEDS: Final = range(int(os.environ.get("EXPORTER_TEST_SEEDS", "2")))
 N_TRIPLES: Final = "application/n-triples"
 ACCOUNT: Final = "snowflake://ACME-PROD"
 REMOVED: Final = "urn:removed"
+IN_PARTS: Final = {"PARTS": "100", "GRAPH": ACCOUNT}
 
 
 def folders(out: Path) -> list[Path]:
@@ -231,12 +232,11 @@ def stages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @NEEDS_CURL
-@pytest.mark.parametrize("had", range(7))
-@pytest.mark.parametrize("settings", [{}, {"PARTS": "100", "GRAPH": ACCOUNT}], ids=["whole", "in parts"])
+@pytest.mark.parametrize(("had", "settings"), [*((had, {}) for had in range(7)), (0, IN_PARTS), (3, IN_PARTS)])
 def test_a_store_goes_on_with_changes_that_were_put_together(
     oxigraph: Endpoint, settings: dict[str, str], had: int, stages: list[Path], tmp_path: Path
 ) -> None:
-    """Whatever it had: nothing, some updates of a folder, all of them."""
+    """Whatever it had: nothing, some updates of a folder, all of them. In parts: nothing, or some."""
     given = {"APPLIED": str(tmp_path / "applied"), **settings}
     oxigraph.change("DROP ALL")
     for out in (*stages[had - 1 : had], stages[-1], stages[-1]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from typing import TYPE_CHECKING
 
@@ -67,12 +68,25 @@ def test_a_hidden_folder_is_not_read_whether_it_may_be_or_not(hidden: str, rows:
     assert done.returncode == 0, done.stderr
 
 
-def test_triples_in_a_folder_that_may_not_be_read_are_not_left_out(rows: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An export, only to be copied."""
+    folder = tmp_path_factory.mktemp("once")
+    assert exports.export([exports.ndjson([GOOD], folder / "rows.ndjson")], folder / "out") == 0
+    return folder / "out"
+
+
+@pytest.fixture
+def out(once: Path, tmp_path: Path) -> Path:
+    """An export whose modes a test may change."""
+    return shutil.copytree(once, tmp_path / "out")
+
+
+def test_triples_in_a_folder_that_may_not_be_read_are_not_left_out(out: Path, tmp_path: Path) -> None:
     graph = tmp_path / "graph"
-    assert run("export", rows, "--out", tmp_path / "out", *LOCAL).returncode == 0
     for number in (1, 2):
         (graph / str(number)).mkdir(parents=True)
-        (graph / str(number) / "a.ttl").write_bytes((tmp_path / "out" / "graph" / "part-00000.ttl").read_bytes())
+        (graph / str(number) / "a.ttl").write_bytes((out / "graph" / "part-00000.ttl").read_bytes())
     (graph / "2").chmod(0)
     done = run("query", "user-history", graph)
     (graph / "2").chmod(0o755)
@@ -85,12 +99,10 @@ def test_triples_in_a_folder_that_may_not_be_read_are_not_left_out(rows: Path, t
 )
 @pytest.mark.parametrize("closed", ["", "graph", "events", "report.json"])
 def test_the_export_of_somebody_else_is_no_fault_of_the_program(
-    words: tuple[str, ...], closed: str, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    words: tuple[str, ...], closed: str, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """DIR has the mode 0700, so this is what colleagues meet first."""
     monkeypatch.setenv("OPENLINEAGE_URL", "http://127.0.0.1:1")
-    out = tmp_path / "out"
-    assert run("export", rows, "--out", out, *LOCAL).returncode == 0
     mode = (out / closed).stat().st_mode
     (out / closed).chmod(0)
     done = run(*words, out)
