@@ -35,7 +35,7 @@ def take(spark: SparkSession, new: Publication, name: str, day: str = "") -> Non
     plain = f"{texts}-plain"
     for folder in new.wrongly_compressed(texts):
         lines = spark.read.text(uri(folder), lineSep="\n")
-        lines.write.option("compression", "none").text(uri(f"{plain}/{folder.rpartition('/')[2]}"))
+        lines.write.mode("overwrite").option("compression", "none").text(uri(f"{plain}/{folder.rpartition('/')[2]}"))
         new.drop_work(folder)
     new.take(plain, day)
     new.take(texts, day)

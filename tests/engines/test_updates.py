@@ -526,6 +526,17 @@ def test_spark_writes_the_changes_in_parts_that_are_joined(
     assert sorted(f"{quad.triple} ." for quad in store) == added
 
 
+def test_the_texts_of_a_day_can_be_taken_again(spark: SparkSession, tmp_path: Path) -> None:
+    """A run may make a day twice, with quarantined rows each time, which are not compressed in DIR."""
+    with Publication(LocalPlace(str(tmp_path / "out")), replace=False) as new:
+        for text in ("before", "after"):
+            lines = spark.createDataFrame([(text,)], "value string")
+            lines.write.option("compression", "gzip").text(f"{new.work}/outputs/to=quarantine")
+            state_on_spark.take(spark, new, "outputs", "2026-03-01")
+            (file,) = Path(new.folder, "quarantine").iterdir()
+            assert file.read_text("utf-8") == f"{text}\n"
+
+
 @pytest.mark.parametrize("place", [LocalPlace, lambda out: HadoopPlace(f"file://{out}")], ids=["folder", "URI"])
 def test_spark_puts_changes_together_as_the_local_engine_does(
     spark: SparkSession, tmp_path: Path, place: Callable[[str], Place]
