@@ -9,8 +9,8 @@ from __future__ import annotations
 import pkgutil
 import re
 from importlib import import_module
-from re import _constants as codes  # type: ignore[attr-defined]
-from re import _parser as parser  # type: ignore[attr-defined]
+from re import _constants as codes  # type: ignore[attr-defined]  # Python's parser of patterns has no types
+from re import _parser as parser  # type: ignore[attr-defined]  # Python's parser of patterns has no types
 from typing import TYPE_CHECKING, Any
 
 import pytest

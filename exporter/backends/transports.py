@@ -205,7 +205,7 @@ class KafkaSender:
         errors: list[Any] = []
         key = self._transport.message_key
         if not key:  # the client's own, which keeps events of related runs in order; no public call only asks for it
-            key = self._transport._get_message_key(as_event(json.loads(body)))  # noqa: SLF001
+            key = self._transport._get_message_key(as_event(json.loads(body)))  # noqa: SLF001 - the client has no public way
         try:
             self._producer.produce(
                 topic=self._transport.topic, key=key, value=body, on_delivery=lambda error, _: errors.append(error)

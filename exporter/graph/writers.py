@@ -156,7 +156,7 @@ def turtle(node: Node) -> str:
     for term, values in node.values.items():
         before, between, after, text = pieces[term]
         shown = values if text is None else map(text, values)
-        parts.append(f"{before}{between.join(shown)}{after}")  # type: ignore[arg-type]
+        parts.append(f"{before}{between.join(shown)}{after}")  # type: ignore[arg-type]  # each kind of value has its own function
     return _NEXT.join(parts) + _END
 
 

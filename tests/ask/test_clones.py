@@ -180,7 +180,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 def inferred(store: Store) -> set[tuple[str, str, str]]:
     """Account and key of each table that a CLONE brought, with the path of the version that it came from."""
     found = set()
-    for row in store.query(_FOUND):  # type: ignore[union-attr]
+    for row in store.query(_FOUND):  # type: ignore[union-attr]  # pyoxigraph types results and terms wider
         made, source = (row[name].value.removeprefix("snowflake://") for name in ("made", "copied"))
         account, _, path = made.partition("/")
         found.add((account, path.removeprefix("table/").partition("/version/")[0], source.partition("/table/")[2]))
@@ -694,7 +694,7 @@ def test_drawn_histories_are_as_read_plainly(tmp_path: Path) -> None:
     store = load(out)
     assert len(wanted) > 50
     assert inferred(store) == wanted
-    ends = [tuple(row) for row in store.query(_ENDS)]  # type: ignore[union-attr]
+    ends = [tuple(row) for row in store.query(_ENDS)]  # type: ignore[union-attr]  # pyoxigraph types results and terms wider
     assert len(ends) > 50
     assert sum(until is not None for *_, until in ends) > 25
     for made, gone, following, until in ends:

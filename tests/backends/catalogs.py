@@ -55,7 +55,7 @@ class DataHub:
         self.heard: list[str | None] = []
         self._waiting: list[Json] = []
 
-    def answer(self, method: str, path: list[str], asked: dict[str, str], body: Any) -> Answer:  # noqa: ARG002
+    def answer(self, method: str, path: list[str], asked: dict[str, str], body: Any) -> Answer:  # noqa: ARG002 - the class has this parameter
         if path == self.endpoint.split("/"):
             self._waiting.append(body)
             return 202, None

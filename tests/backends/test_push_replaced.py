@@ -128,8 +128,6 @@ def test_a_folder_that_is_replaced_while_it_is_opened_is_not_mixed(
             other.join()
         return opened(path, *given, **options)
 
-    from exporter.cli import main  # noqa: PLC0415
-
     with Hostile() as server:
         monkeypatch.setenv("OPENLINEAGE_URL", server.url)
         monkeypatch.setattr(Path, "open", late)

@@ -35,7 +35,7 @@ def test_workers_of_ours_are_not_asked() -> None:
     class Ours:
         sparkContext = type("Context", (), {"master": "local[*]"})  # noqa: N815 - Spark's name
 
-    workers.check(Ours(), publication("lineage"))  # type: ignore[arg-type]
+    workers.check(Ours(), publication("lineage"))  # type: ignore[arg-type]  # a stand-in of a session
 
 
 def test_a_folder_of_this_machine_is_none_for_workers_elsewhere(far: SparkSession, tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def breaks_after(days: int) -> Iterator[Any]:
             if next(answers, None) is None:
                 raise ExporterError("the network is gone")
 
-        session.batches = batches  # type: ignore[method-assign]
+        session.batches = batches  # type: ignore[method-assign]  # a stand-in
         yield session
 
 
@@ -215,13 +215,13 @@ def test_rows_of_another_source_are_refused(snowflake: Snow, tmp_path: Path) -> 
 def test_a_damaged_state_is_reported(tmp_path: Path, text: str) -> None:
     (tmp_path / "fetch.json").write_text(text, encoding="utf-8")
     with pytest.raises(UsageError, match="is damaged"):
-        fetch(FetchOptions(tmp_path, Period()), pytest.fail, Progress())  # type: ignore[arg-type]
+        fetch(FetchOptions(tmp_path, Period()), pytest.fail, Progress())  # type: ignore[arg-type]  # a stand-in that ends the test
 
 
 def test_a_folder_with_other_files_is_not_written_to(tmp_path: Path) -> None:
     (tmp_path / "thesis.doc").write_text("mine", encoding="utf-8")
     with pytest.raises(UsageError, match="holds other files"):
-        fetch(FetchOptions(tmp_path, Period()), pytest.fail, Progress())  # type: ignore[arg-type]
+        fetch(FetchOptions(tmp_path, Period()), pytest.fail, Progress())  # type: ignore[arg-type]  # a stand-in that ends the test
 
 
 @pytest.mark.parametrize("mask", [0, 0o022, 0o777])

@@ -37,7 +37,7 @@ def unknown_terms(catalog: Graph, tags: Graph) -> set[Node]:
 def listed(catalog: Graph, graph: Graph) -> set[Node]:
     """The datasets that DCAT's own links lead to from the top; each has the name that the graph gives it."""
     rows = catalog.query(LISTED, initNs={"dcat": DCAT, "dcterms": DCTERMS})
-    found = {(row[0], str(row[1])) for row in rows}  # type: ignore[index]
+    found = {(row[0], str(row[1])) for row in rows}  # type: ignore[index]  # pyoxigraph types results wider
     assert all(str(graph.value(one, RDFS.label) or title) == title for one, title in found)
     return {one for one, _ in found}
 

@@ -88,7 +88,7 @@ def _cannot_be_ordered(first: Term, second: Term) -> bool:
         return True
     if not (isinstance(first, Literal) and isinstance(second, Literal)):
         return False
-    pair = graph_of([Triple(NamedNode("a:b"), NamedNode(f"a:{name}"), one) for name, one in zip("pq", (first, second))])  # noqa: B905
+    pair = graph_of([Triple(NamedNode("a:b"), NamedNode(f"a:{name}"), one) for name, one in zip("pq", (first, second))])  # noqa: B905 - the lengths are the same
     one, other = (next(pair.objects(None, rdflib.URIRef(f"a:{name}"))) for name in "pq")
     assert isinstance(one, rdflib.Literal)
     assert isinstance(other, rdflib.Literal)

@@ -46,7 +46,7 @@ def copied(source: ObjectReference, column: str, target: ObjectReference, to: st
 
 
 def query(content: Content = Content(), query_id: str = "q1", **more: object) -> QueryFacts:  # noqa: B008 - it is frozen
-    return QueryFacts(ACCOUNT, query_id, NINE, "ETL", content, **more)  # type: ignore[arg-type]
+    return QueryFacts(ACCOUNT, query_id, NINE, "ETL", content, **more)  # type: ignore[arg-type]  # any facts of a test
 
 
 def told(facts: QueryFacts, answers: Answers, iris: Iris = IRIS) -> dict[str, Node]:

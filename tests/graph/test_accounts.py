@@ -167,7 +167,7 @@ def said_of(graph: Store, subject: str) -> dict[str, set[str]]:
 
 def instances(graph: Store, name: str) -> dict[str, dict[str, set[str]]]:
     """The nodes of a class, and what is said of them."""
-    nodes = [quad.subject.value for quad in graph.quads_for_pattern(None, TYPE, NamedNode(full(f"ah:{name}")))]  # type: ignore[union-attr]
+    nodes = [quad.subject.value for quad in graph.quads_for_pattern(None, TYPE, NamedNode(full(f"ah:{name}")))]  # type: ignore[union-attr]  # pyoxigraph types results and terms wider
     return {node: said_of(graph, node) for node in nodes}
 
 

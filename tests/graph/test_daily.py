@@ -103,7 +103,7 @@ def test_daily_reads_are_the_sums_of_single_reads(seed: int, tmp_path: Path) -> 
         if column and first and count
     }
     for *key, _, count, first, last in counted:
-        counts[tuple(key)] += count  # type: ignore[arg-type]
+        counts[tuple(key)] += count  # type: ignore[arg-type]  # a list of three
         spans[tuple(key)] |= {first, last}
     assert counts == {key: len(each) for key, each in queries.items()}
     assert {key: (min(each), max(each)) for key, each in spans.items()} == {

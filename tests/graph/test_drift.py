@@ -113,7 +113,7 @@ def _in_shapes(node_class: NodeClass, one: Property) -> Iterator[str]:
     if said != iri(one.range):
         yield f"ahs:{local(shape)} says {said}, not {one.range}"
     at_least, at_most = graph.value(shape, SH.minCount), graph.value(shape, SH.maxCount)
-    if (at_least is not None and at_least.toPython() > 0) is not one.required:  # type: ignore[attr-defined]
+    if (at_least is not None and at_least.toPython() > 0) is not one.required:  # type: ignore[attr-defined]  # a literal of rdflib
         yield f"ahs:{local(shape)} has sh:minCount {at_least}, required is {one.required}"
     if (at_most is None) is not one.many:
         yield f"ahs:{local(shape)} has sh:maxCount {at_most}, many is {one.many}"

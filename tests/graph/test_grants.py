@@ -87,10 +87,10 @@ GRANTS: Final = [
 
 def told(out: Path) -> list[tuple[Any, ...]]:
     rows = []
-    for one in load(out).query(QUESTION):  # type: ignore[union-attr]
-        texts = [one[name] and one[name].value for name in ("object", "all", "privilege", "grantee", "kind")]  # type: ignore[index]
-        days = [one[name] and int(one[name].value[8:10]) for name in ("from", "until")]  # type: ignore[index]
-        assert one["query"].value == f"q{days[0]:02}"  # type: ignore[index]
+    for one in load(out).query(QUESTION):  # type: ignore[union-attr]  # pyoxigraph types results and terms wider
+        texts = [one[name] and one[name].value for name in ("object", "all", "privilege", "grantee", "kind")]  # type: ignore[index]  # pyoxigraph types results wider
+        days = [one[name] and int(one[name].value[8:10]) for name in ("from", "until")]  # type: ignore[index]  # pyoxigraph types results wider
+        assert one["query"].value == f"q{days[0]:02}"  # type: ignore[index]  # pyoxigraph types results wider
         rows.append((*texts, *days))
     return rows
 

@@ -54,7 +54,7 @@ def test_the_report_counts_what_the_graph_holds(out: Path) -> None:
     store = Store()
     for file in (out / "graph").glob("*.ttl"):
         store.bulk_load(path=file, format=RdfFormat.TURTLE)
-    queries = list(store.query(f"SELECT ?q WHERE {{ ?q a <{AH}Query> }}"))  # type: ignore[arg-type]
+    queries = list(store.query(f"SELECT ?q WHERE {{ ?q a <{AH}Query> }}"))  # type: ignore[arg-type]  # typed wider than it is here
     report = exports.report(out)
     assert len(queries) == report["queries"]
     assert report["nodes"] == report["nodes_checked"]

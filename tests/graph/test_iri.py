@@ -22,7 +22,7 @@ URLS: Final = st.builds("{}://{}".format, st.sampled_from(("s3", "file", "gcs", 
 def written(iris: list[str]) -> tuple[list[str], list[str]]:
     """The subjects of Turtle with a base, as pyoxigraph and as rdflib read them."""
     text = f"@base <{BASE}> .\n" + "".join(f"<{one}> a <x:{n}> .\n" for n, one in enumerate(iris))
-    by_pyoxigraph = [quad.subject.value for quad in parse(text.encode(), format=RdfFormat.TURTLE)]  # type: ignore[union-attr]
+    by_pyoxigraph = [quad.subject.value for quad in parse(text.encode(), format=RdfFormat.TURTLE)]  # type: ignore[union-attr]  # pyoxigraph types results and terms wider
     graph = rdflib.Graph().parse(data=text, format="turtle")
     kinds = {str(kind): str(subject) for subject, kind in graph.subject_objects(rdflib.RDF.type)}
     return by_pyoxigraph, [kinds[f"x:{n}"] for n in range(len(iris))]

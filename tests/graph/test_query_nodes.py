@@ -247,7 +247,7 @@ def test_an_answer_that_is_missing_is_an_error() -> None:
 
 
 def test_rows_of_another_account_are_below_their_own() -> None:
-    from exporter.graph.iri import Iris  # noqa: PLC0415
+    from exporter.graph.iri import Iris  # noqa: PLC0415 - of this test alone
 
     other = Iris("ACME-PROD", "ACME-SALES", "snowflake://ACME-SALES/")
     nodes = told(query(COPY), COPY_ANSWERS, other)

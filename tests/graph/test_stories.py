@@ -61,7 +61,7 @@ def of_class(graph: Store, story: str, name: str) -> set[str]:
     """The paths of the nodes of a class in a story's account."""
     account = f"{BASE}account/STORY-{story}/"
     found = graph.quads_for_pattern(None, NamedNode(full("rdf:type")), NamedNode(full(f"ah:{name}")))
-    nodes = {quad.subject.value for quad in found}  # type: ignore[union-attr]
+    nodes = {quad.subject.value for quad in found}  # type: ignore[union-attr]  # pyoxigraph types results and terms wider
     return {node.removeprefix(account) for node in nodes if node.startswith(account)}
 
 
@@ -99,7 +99,7 @@ def test_a_thing_that_is_only_named_beside_others_keeps_all_its_names(key: str, 
 
 def test_what_snowflake_truncated_is_on_record(graph: Store, out: Path) -> None:
     """All but the first of the rows lack something."""
-    said = {(quad.subject.value, quad.object.value)  # type: ignore[union-attr]
+    said = {(quad.subject.value, quad.object.value)  # type: ignore[union-attr]  # pyoxigraph types results and terms wider
             for quad in graph.quads_for_pattern(None, NamedNode(full("ah:incomplete")), None)}  # fmt: skip
     queries = {f"{BASE}account/STORY-CUT/query/phase-{phase}" for phase in range(1, 9)}
     assert {query for query, text in said if text.endswith(" TRUNCATED")} == queries

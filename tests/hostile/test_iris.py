@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 PAIRS: Final = 100_000
 ACCOUNT: Final = "ACME-PROD"
 BASE: Final = f"snowflake://{ACCOUNT}/"
-LETTERS: Final = "aAbB019_$.-~*+ %/\\\"'#?&=:@<>{}|^`;,()[]!\t\n\r\0\x7f\x85éÉßſıİ\u0301\u200b\u202e\u2028\ufeff🦖"  # noqa: RUF001
+LETTERS: Final = "aAbB019_$.-~*+ %/\\\"'#?&=:@<>{}|^`;,()[]!\t\n\r\0\x7f\x85éÉßſıİ\u0301\u200b\u202e\u2028\ufeff🦖"  # noqa: RUF001 - these letters are the test
 PIECES: Final = (
     "%2E",
     "%2F",

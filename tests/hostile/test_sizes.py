@@ -53,7 +53,7 @@ def test_names_inside_of_arrays_have_the_same_limit() -> None:
     for name, wanted in (("N" * longest, None), ("N" * (longest + 1), f"objectName has {longest + 1:,} characters")):
         row = read_line(line(direct_objects_accessed=[thing(1), {"objectDomain": "Table", "objectName": name}]))
         assert isinstance(row, Row) if wanted is None else isinstance(row, Unreadable)
-        assert wanted is None or row.problems[0].startswith(wanted)  # type: ignore[union-attr]
+        assert wanted is None or row.problems[0].startswith(wanted)  # type: ignore[union-attr]  # not None here
 
 
 def test_kept_json_and_the_text_of_a_statement_may_be_long() -> None:

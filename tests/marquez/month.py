@@ -163,7 +163,7 @@ class _Day:
             "objects_modified": writes or [],
             "object_modified_by_ddl": change,
             "parent_query_id": parent[0]["query_id"] if parent else None,
-            "root_query_id": (root or parent)[0]["query_id"] if root or parent else None,  # type: ignore[index]
+            "root_query_id": (root or parent)[0]["query_id"] if root or parent else None,  # type: ignore[index]  # one of the two is there
         }
         line = {
             "query_id": query,

@@ -25,8 +25,8 @@ SELECT * WHERE { ?export a ah:Export, prov:Entity ; prov:generatedAtTime ?at ; a
 
 
 def told(out: Path) -> dict[str, str]:
-    (found,) = load(out).query(QUESTION)  # type: ignore[union-attr]
-    return {name: found[name].value for name in ("export", "at", "first", "last", "version", "model")}  # type: ignore[index]
+    (found,) = load(out).query(QUESTION)  # type: ignore[union-attr]  # pyoxigraph types results and terms wider
+    return {name: found[name].value for name in ("export", "at", "first", "last", "version", "model")}  # type: ignore[index]  # pyoxigraph types results wider
 
 
 def test_it_says_when_by_which_version_and_of_which_period(tmp_path: Path) -> None:

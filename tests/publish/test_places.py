@@ -146,7 +146,7 @@ def test_a_lock_that_is_removed_while_one_waits_for_it_is_no_lock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first run removes its file when it ends: who has opened that very file by then opens the next one."""
-    import fcntl  # noqa: PLC0415
+    import fcntl  # noqa: PLC0415 - of Unix alone
 
     lock, flock, times = tmp_path / ".out.lock", fcntl.flock, list[int]()
 

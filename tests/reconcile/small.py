@@ -20,7 +20,7 @@ def thing(number: int, name: str, *columns: str, domain: str = "Table") -> Json:
     return {"objectDomain": domain, "objectId": number, "objectName": f"D.S.{name}", **listed}
 
 
-def written(target: Json, columns: dict[str, list[tuple[Json, str]]], base: bool = False) -> Json:  # noqa: FBT001, FBT002
+def written(target: Json, columns: dict[str, list[tuple[Json, str]]], base: bool = False) -> Json:  # noqa: FBT001, FBT002 - a column of a row
     """The target, and of each of its columns the sources; ``base``: whether they are base sources, too."""
     listed = []
     for name, sources in columns.items():

@@ -313,7 +313,7 @@ def _questions(compared: Compared) -> Iterator[tuple[str, dict[str, str]]]:
         'ah:hasName/ah:nameText ?name FILTER(?kind IN ("Table", "View", "Stage")) '
         "OPTIONAL { ?c ah:columnOf ?object ; ah:columnName ?column } } ORDER BY ?name ?column"
     )
-    places = [tuple(term.value if term else "" for term in one) for one in names]  # type: ignore[union-attr]
+    places = [tuple(term.value if term else "" for term in one) for one in names]  # type: ignore[union-attr]  # pyoxigraph types results and terms wider
     for question in questions():
         takes = {one.name: one.required for one in question.parameters}
         if question.name == "unused-objects":

@@ -128,7 +128,7 @@ def graph_of(triples: Iterable[Triple]) -> Graph:
         return Literal(literal.value, datatype=None if datatype == XSD.string else datatype, normalize=False)
 
     graph = Graph()
-    graph.addN((term(triple.subject), term(triple.predicate), term(triple.object), graph) for triple in triples)  # type: ignore[arg-type]
+    graph.addN((term(triple.subject), term(triple.predicate), term(triple.object), graph) for triple in triples)  # type: ignore[arg-type]  # pyoxigraph types terms wider, for RDF-star
     return graph
 
 

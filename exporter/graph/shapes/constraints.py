@@ -54,7 +54,7 @@ class Datatype(ValueConstraint):
 
     datatype: NamedNode
 
-    def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002
+    def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002 - the class has this parameter
         if not isinstance(value, Literal) or value.datatype != self.datatype:
             return False
         return bool(value.language) if self.datatype == LANG_STRING else not read(value).is_ill_typed
@@ -66,7 +66,7 @@ class NodeKind(ValueConstraint):
 
     kind: str
 
-    def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002
+    def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002 - the class has this parameter
         return isinstance(value, NODE_KINDS[self.kind])
 
 
@@ -76,7 +76,7 @@ class Length(ValueConstraint):
 
     bound: int
 
-    def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002
+    def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002 - the class has this parameter
         if isinstance(value, BlankNode):
             return self.is_least and self.bound == 0
         return self.allows(len(value.value))
@@ -102,7 +102,7 @@ class Pattern(ValueConstraint):
 
     expression: Expression
 
-    def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002
+    def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002 - the class has this parameter
         return not isinstance(value, BlankNode) and self.expression.found(value.value)
 
 
@@ -114,7 +114,7 @@ class LanguageIn(ValueConstraint):
 
     languages: frozenset[str]
 
-    def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002
+    def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002 - the class has this parameter
         tag = value.language if isinstance(value, Literal) else None
         if not tag:
             return False
@@ -135,7 +135,7 @@ class Bound(ValueConstraint):
 
     bound: Literal
 
-    def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002
+    def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002 - the class has this parameter
         return self.allows(compared(value, self.bound))
 
     def allows(self, order: int | None) -> bool:
@@ -149,7 +149,7 @@ class In(ValueConstraint):
 
     terms: frozenset[Term]
 
-    def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002
+    def accepts(self, data: Data, value: Term) -> bool:  # noqa: ARG002 - the class has this parameter
         return value in self.terms
 
 
@@ -159,7 +159,7 @@ class Count(Constraint):
 
     bound: int
 
-    def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:  # noqa: ARG002
+    def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:  # noqa: ARG002 - the class has this parameter
         if len(values) < self.bound if self.is_least else len(values) > self.bound:
             yield None
 
@@ -175,7 +175,7 @@ class HasValue(Constraint):
 
     term: Term
 
-    def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:  # noqa: ARG002
+    def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:  # noqa: ARG002 - the class has this parameter
         if self.term not in values:
             yield None
 
@@ -186,7 +186,7 @@ class UniqueLang(Constraint):
 
     is_unique: bool
 
-    def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:  # noqa: ARG002
+    def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:  # noqa: ARG002 - the class has this parameter
         used = Counter(value.language.lower() for value in values if isinstance(value, Literal) and value.language)
         yield from (None for times in used.values() if times > 1 and self.is_unique)
 
@@ -241,7 +241,7 @@ class Closed(Constraint):
 
     allowed: frozenset[NamedNode]
 
-    def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:  # noqa: ARG002
+    def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:  # noqa: ARG002 - the class has this parameter
         yield from (value for _, value in self.others(data, values))
 
     def found(self, shape: Shape, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Finding]:
@@ -297,7 +297,7 @@ class OfProperty(Constraint):
     def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:
         yield from (finding.value for finding in self.found(self.shape, data, focus, values))
 
-    def found(self, shape: Shape, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Finding]:  # noqa: ARG002
+    def found(self, shape: Shape, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Finding]:  # noqa: ARG002 - the class has this parameter
         for value in values:
             yield from self.shape.results(data, value)
 
@@ -316,7 +316,7 @@ class Qualified(Constraint):
     def inner_shapes(self) -> tuple[Shape, ...]:
         return (self.shape, *self.siblings)
 
-    def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:  # noqa: ARG002
+    def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:  # noqa: ARG002 - the class has this parameter
         count = sum(
             self.shape.accepts(data, value) and not any(sibling.accepts(data, value) for sibling in self.siblings)
             for value in values

@@ -212,7 +212,7 @@ class ValueConstraint(Constraint):
     def accepts(self, data: Data, value: Term) -> bool:
         """Whether the value meets the constraint."""
 
-    def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:  # noqa: ARG002
+    def failing(self, data: Data, focus: Term, values: Collection[Term]) -> Iterator[Term | None]:  # noqa: ARG002 - the class has this parameter
         for value in values:
             if not self.accepts(data, value):
                 yield value

@@ -266,7 +266,7 @@ class _Reader:
         kinds = {sh("NodeShape"), sh("PropertyShape"), sh("Shape")}
         for triple in self._source.triples:
             if triple.predicate in marks or (triple.predicate == TYPE and triple.object in kinds):
-                self._shape(triple.subject)  # type: ignore[arg-type]
+                self._shape(cast("Term", triple.subject))
         return list(self._shapes.values())
 
     def check_known(self, more: Collection[str] = ()) -> None:
@@ -276,14 +276,14 @@ class _Reader:
             name = triple.predicate.value.removeprefix(SH)
             if triple.predicate.value.startswith(SH) and name not in _KNOWN and name not in more:
                 other = "; `exporter validate --by pyshacl` checks it" if _is_allowed(self._source, name) else ""
-                raise self._source.refused(triple.subject, f"sh:{name} {does_not} ({_PLACE}{other})")  # type: ignore[arg-type]
+                raise self._source.refused(cast("Term", triple.subject), f"sh:{name} {does_not} ({_PLACE}{other})")
         for subject, kind in (
-            (triple.subject, triple.object) for triple in self._source.triples if triple.predicate == TYPE
+            (cast("Term", triple.subject), triple.object) for triple in self._source.triples if triple.predicate == TYPE
         ):
             name = kind.value.removeprefix(SH) if isinstance(kind, NamedNode) else ""
             is_other = name not in _CLASSES and name not in more
             if isinstance(kind, NamedNode) and kind.value.startswith(SH) and is_other:
-                raise self._source.refused(subject, f"the class sh:{name} {does_not} ({_PLACE})")  # type: ignore[arg-type]
+                raise self._source.refused(subject, f"the class sh:{name} {does_not} ({_PLACE})")
 
     def _shape(self, subject: Term) -> Shape:
         """The shape, read once; raises where it refers to itself."""
