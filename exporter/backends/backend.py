@@ -304,9 +304,13 @@ def _local(config: FileConfig) -> Path | None:
 
 
 def _refuse_file(path: Path) -> None:
-    """Raises UsageError for a file to which no event can be written, or that is in an export."""
+    """Raises UsageError for a file to which no event can be written, or that is in an export. An open file of the
+    process, such as /dev/stdout, can be a pipe that somebody reads.
+    """
     shown, target = f"log_file_path {path}", Path(os.path.realpath(path))
     refuse_in_export(shown, target.parents)
+    if str(path).startswith(("/dev/stdout", "/dev/stderr", "/dev/fd/")):
+        return
     if target.is_dir() or target.is_fifo():
         raise UsageError(f"{shown}: is a {'folder' if target.is_dir() else 'pipe'}; give a file")
     if not target.parent.is_dir():

@@ -26,7 +26,7 @@ from exporter.backends import backend
 from exporter.backends.secrecy import LONGEST_TEXT, WITHHELD, AnswerKind, Secrets, of_status, seconds
 from exporter.backends.transports import KafkaSender, as_event
 from exporter.cli import main
-from tests import exports
+from tests import exports, golden
 from tests.backends.hostile import Hostile, Reply, dataset, folder, history, run
 from tests.backends.pushing import counted, kept, push, settings, texts
 from tests.input.bad_rows import GOOD
@@ -295,6 +295,16 @@ def test_file_that_cannot_be_written(
     settings(tmp_path, type="file", log_file_path=str(tmp_path / name), append=True)
     assert main(["push", str(events), *options]) == 2
     assert f"log_file_path {tmp_path / name}: " in capsys.readouterr().err
+
+
+def test_standard_output_is_a_file_though_it_is_a_pipe(events: Path, tmp_path: Path) -> None:
+    settings(tmp_path, type="file", log_file_path="/dev/stdout", append=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "exporter", "push", str(events)],
+        env={**os.environ, "PYTHONPATH": str(golden.ROOT)}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    assert texts(map(json.loads, lines)) == texts(EVENTS)
 
 
 def test_console(events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
