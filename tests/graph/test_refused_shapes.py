@@ -348,6 +348,8 @@ IGNORED: Final = {
     NODE + "sh:node ex:Missing .": "refers to a shape that no file describes",
     NODE + "sh:and ( ex:Missing ) .": "refers to a shape that no file describes",
     NODE + "sh:nodeKind sh:IRI ; sh:severity sh:Waring .": "sh:Waring is no severity of SHACL",
+    NODE
+    + 'sh:sparql [ sh:select "SELECT $this { $this ?p ?o }" ] ; sh:node ex:Missing .': "sh:sparql|no file describes",
     NODE + "sh:node ex:A . ex:A sh:node ex:B . ex:B sh:node ex:A .": "a shape that refers to itself",
 }
 

@@ -237,7 +237,9 @@ def load(extra_dirs: Iterable[Path] = ()) -> Shapes:
 
 def compiled(source: ShapesGraph) -> Shapes:
     """Every shape of the source, in the order of the files."""
-    return Shapes(tuple(_Reader(source).shapes()))
+    reader = _Reader(source)
+    reader.check_known()
+    return Shapes(tuple(reader.shapes()))
 
 
 def refuse_ignored(source: ShapesGraph) -> None:
@@ -246,9 +248,7 @@ def refuse_ignored(source: ShapesGraph) -> None:
     """
     reader = _Reader(source, for_pyshacl=True)
     reader.check_known(_OF_SPARQL)
-    of_sparql = {triple.predicate for triple in source.triples} & {sh("sparql"), sh("validator"), sh("parameter")}
-    if not of_sparql:
-        reader.shapes()
+    reader.shapes()
 
 
 class _Reader:
@@ -261,7 +261,6 @@ class _Reader:
         self._classes = source.classes_of_classes()
 
     def shapes(self) -> list[Shape]:
-        self.check_known()
         marks = {sh(name) for name in (*PARAMETERS, *_TARGETS, "path")}
         kinds = {sh("NodeShape"), sh("PropertyShape"), sh("Shape")}
         for triple in self._source.triples:
