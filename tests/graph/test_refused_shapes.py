@@ -348,8 +348,6 @@ IGNORED: Final = {
     NODE + "sh:node ex:Missing .": "refers to a shape that no file describes",
     NODE + "sh:and ( ex:Missing ) .": "refers to a shape that no file describes",
     NODE + "sh:nodeKind sh:IRI ; sh:severity sh:Waring .": "sh:Waring is no severity of SHACL",
-    NODE
-    + 'sh:sparql [ sh:select "SELECT $this { $this ?p ?o }" ] ; sh:node ex:Missing .': "sh:sparql|no file describes",
     NODE + "sh:node ex:A . ex:A sh:node ex:B . ex:B sh:node ex:A .": "a shape that refers to itself",
 }
 
@@ -377,3 +375,10 @@ def test_what_pyshacl_applies_and_is_not_compiled_is_no_fault_there(shapes: str,
     assert checked(VALID, by="pyshacl", shapes_dirs=[tmp_path])
     with pytest.raises(UsageError, match="is not compiled"):
         checked(VALID, by="compiled", shapes_dirs=[tmp_path])
+
+
+def test_what_is_beside_a_constraint_in_sparql_is_looked_at_too(tmp_path: Path) -> None:
+    select = 'sh:sparql [ sh:select "SELECT $this { $this ?p ?o }" ]'
+    (tmp_path / "rules.ttl").write_text(f"{PREFIXES}{NODE}{select} ; sh:node ex:Missing .", "utf-8")
+    with pytest.raises(UsageError, match="refers to a shape that no file describes"):
+        checked(VALID, by="pyshacl", shapes_dirs=[tmp_path])
