@@ -45,16 +45,17 @@ _TYPES: Final = {
 }
 
 
-def write(table: str, lines: Path, folder: Path) -> None:
-    """Write the rows of a table as a Parquet file in ``folder``. ``lines``: a file with one JSON object on each line;
-    if it does not exist, the table is empty.
+def write(table: str, texts: Iterable[Path], folder: Path) -> None:
+    """Write the rows of a table as a Parquet file in ``folder``. ``texts``: files with one JSON object on each line,
+    none for an empty table.
     """
-    text = lines.read_text(encoding="utf-8") if lines.is_file() else ""
-    rows = [json.loads(line) for line in text.split("\n") if line]
     types = {name: _TYPES[kind.removesuffix(" not null")] for name, kind in FACTS[table].items()}
-    arrays = [_array([row.get(name) for row in rows], kind) for name, kind in types.items()]
     folder.mkdir(parents=True)
-    parquet.write_table(pa.Table.from_arrays(arrays, names=list(types)), folder / "part-00000.parquet")
+    with parquet.ParquetWriter(folder / "part-00000.parquet", pa.schema(list(types.items()))) as file:
+        for path in texts:
+            rows = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+            arrays = [_array([row.get(name) for row in rows], kind) for name, kind in types.items()]
+            file.write_table(pa.Table.from_arrays(arrays, schema=file.schema))
 
 
 def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
