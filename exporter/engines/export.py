@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -26,7 +27,6 @@ from exporter.input.formats import is_remote
 from exporter.input.reading import Record
 from exporter.model.account_identifier import ambiguity_warning
 from exporter.model.fact_tables import FACTS
-from exporter.pipeline import rounds
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import Message, To, is_text
 from exporter.pipeline.neighbourhood import check_by_day
@@ -193,43 +193,22 @@ def _is_local(export_input: ExportInput, job: ExportJob, new: Publication, engin
 def _run_locally(export_input: ExportInput, job: ExportJob, new: Publication, progress: Progress) -> Outcome:
     """Run the local engine: an update and a small input in this process's memory, a larger one in processes."""
     inputs = export_input.inputs
+    if not (job.run or find.is_small(inputs.size)):
+        from exporter.engines import processes  # noqa: PLC0415 - not needed for small inputs
+
+        return processes.export(partial(_records, inputs), inputs.size or 0, job, new, progress)
     if user_names.uses_pseudonyms(job):
         with progress.stage("names"):
             job = user_names.with_user_names(job, user_names.user_names(_records(inputs), job), new)
-    if not (job.run or find.is_small(inputs.size)):
-        return _run_in_processes(inputs, replace(job, in_order=False), new, progress)
     with progress.stage("export"):
         if job.run:
             return _update_locally(export_input, job, new)
         outcome = _written(local.export_records(_records(inputs), job), job, new)
-    texts = {table: list(Path(new.work).glob(f"{facts_output(table)}.ndjson")) for table in FACTS}
-    _convert_facts(job, texts, new)
+        for table in FACTS if job.facts else ():
+            from exporter.engines import state_local  # noqa: PLC0415 - slow to import, and seldom asked for
+
+            state_local.write(table, Path(new.work).glob(f"{facts_output(table)}.ndjson"), new)
     return outcome
-
-
-def _run_in_processes(inputs: InputOfViews, job: ExportJob, new: Publication, progress: Progress) -> Outcome:
-    from exporter.engines import processes, worker_processes  # noqa: PLC0415 - not needed for small inputs
-
-    with worker_processes.WorkerProcesses(worker_processes.cores()) as workers:
-        job = replace(job, partitions=processes.partitions(inputs.size, workers.number))
-        outcome, stored = processes.export(_records(inputs), job, new, workers, progress)
-    for name in stored:
-        new.take(f"{new.work}/{name}")
-    folders = [Path(new.work, name) for name in stored if name.startswith(rounds.OUTPUTS)]
-    texts = {
-        table: [path for folder in folders for path in sorted(folder.glob(f"to={facts_output(table)}/*"))]
-        for table in FACTS
-    }
-    _convert_facts(job, texts, new)
-    return outcome
-
-
-def _convert_facts(job: ExportJob, texts: Mapping[str, Iterable[Path]], new: Publication) -> None:
-    """Write tables of facts as Parquet. ``texts``: table -> files with its rows as JSON."""
-    for table, lines in texts.items() if job.facts else ():
-        from exporter.engines import state_local  # noqa: PLC0415 - slow to import, and seldom asked for
-
-        state_local.write(table, lines, Path(new.folder, "facts", table))
 
 
 def _records(input_of_views: InputOfViews) -> Iterator[Record]:

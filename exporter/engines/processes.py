@@ -8,35 +8,35 @@ however many rows there are. Texts of outputs go to their files at once.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import count, starmap
+from itertools import count, islice, starmap
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 from zlib import crc32
 
 import msgspec
 
-from exporter.engines.worker_processes import WorkerProcesses
+from exporter.engines import user_names
+from exporter.engines.worker_processes import WorkerProcesses, cores
 from exporter.input.reading import Record
+from exporter.model.fact_tables import FACTS
 from exporter.pipeline import rounds
 from exporter.pipeline.job import ExportJob
 from exporter.pipeline.messages import BUCKET_END, Message, To, encode, is_text
 from exporter.pipeline.outcome import LIMIT, Counts, Outcome, results_of
 from exporter.pipeline.read import read
 from exporter.pipeline.rounds import Step
-from exporter.pipeline.texts import pieces
+from exporter.pipeline.texts import facts_output, pieces
 from exporter.publish.publication import Publication, path_of
 from exporter.system import files
 from exporter.system.progress import Progress
 
-_PARTITION: Final = 16 << 20
+_PARTITION: Final = 32 << 20
 """Approximate bytes of input for each partition of a round: the derived data must fit in the memory of a process."""
-_UNKNOWN_SIZE: Final = 1 << 30
-"""Bytes that are assumed for an input of unknown size."""
-_READ_AT_ONCE: Final = 4 << 20
+_READ_AT_ONCE: Final = 8 << 20
 """Approximate characters of records that a process reads at a time."""
 _BUFFER: Final = 32 << 20
 """Approximate bytes of messages that a process collects before it writes them."""
@@ -154,30 +154,37 @@ def _chunks(records: Iterable[Record]) -> Iterator[list[Record]]:
         yield chunk
 
 
-def partitions(size: int | None, cores: int) -> int:
-    """The number of partitions for an input of ``size`` bytes, or of unknown size: a multiple of the number of
-    processes, so that none is idle while others process the last partitions.
-    """
-    return max(1, -(-(_UNKNOWN_SIZE if size is None else size) // (_PARTITION * cores))) * cores
-
-
 def export(
-    records: Iterable[Record], job: ExportJob, new: Publication, workers: WorkerProcesses, progress: Progress
-) -> tuple[Outcome, list[str]]:
-    """Export the records. Returns the outcome, and the names below the work folder of ``new`` under which texts are
-    stored.
+    records: Callable[[], Iterable[Record]], size: int, job: ExportJob, new: Publication, progress: Progress
+) -> Outcome:
+    """Make all outputs of the job in the folder of ``new``. ``records``: gives all records, each time from the first
+    one. ``size``: their estimated bytes.
     """
-    engine = ProcessEngine(workers, Path(new.work))
-    with progress.stage("read"):
-        rows = engine.read(records, job)
-    exported = rounds.export(engine, [rows], replace(job, screen=None), progress)
-    bodies = (body for results in exported.results for body in _first(engine.bodies(results, To.RESULT)))
-    return Outcome(exported.counts, exported.refused, results_of(bodies)), exported.names
+    with WorkerProcesses(cores()) as workers:
+        if user_names.uses_pseudonyms(job):
+            with progress.stage("names"):
+                names = workers.map(_user_names, ((chunk, job) for chunk in _chunks(records())))
+                job = user_names.with_user_names(job, set().union(*names), new)
+        # A multiple of the number of processes, so that none is idle while others process the last partitions.
+        partitions = max(1, -(-size // (_PARTITION * workers.number))) * workers.number
+        job = replace(job, in_order=False, partitions=partitions)
+        engine = ProcessEngine(workers, Path(new.work))
+        with progress.stage("read"):
+            rows = engine.read(records(), job)
+        exported = rounds.export(engine, [rows], replace(job, screen=None), progress)
+    for name in exported.names:
+        _take(new, name, job)
+    results = (body for part in exported.results for body in islice(engine.bodies(part, To.RESULT), LIMIT))
+    return Outcome(exported.counts, exported.refused, results_of(results))
 
 
-def _first(bodies: Iterable[bytes]) -> Iterator[bytes]:
-    for _, body in zip(range(LIMIT), bodies, strict=False):
-        yield body
+def _take(new: Publication, name: str, job: ExportJob) -> None:
+    """Move the texts of outputs to their places. Facts are stored as JSON and are converted to Parquet here."""
+    for table in FACTS if job.facts and name.startswith(rounds.OUTPUTS) else ():
+        from exporter.engines import state_local  # noqa: PLC0415 - slow to import, and seldom asked for
+
+        state_local.write(table, sorted(Path(new.work, name).glob(f"to={facts_output(table)}/*")), new)
+    new.take(f"{new.work}/{name}")
 
 
 # --- in the processes -------------------------------------------------------------------------------------------------
@@ -190,6 +197,10 @@ class Target(NamedTuple):
 
     folder: str
     partition: int
+
+
+def _user_names(records: list[Record], job: ExportJob) -> set[str]:
+    return set(user_names.user_names(records, job))
 
 
 def _read_part(records: list[Record], job: ExportJob, target: Target) -> Segments:

@@ -45,11 +45,12 @@ _TYPES: Final = {
 }
 
 
-def write(table: str, texts: Iterable[Path], folder: Path) -> None:
-    """Write the rows of a table as a Parquet file in ``folder``. ``texts``: files with one JSON object on each line,
-    none for an empty table.
+def write(table: str, texts: Iterable[Path], new: Publication) -> None:
+    """Write the rows of a table to a Parquet file of ``new``. ``texts``: files with one JSON object on each line, none
+    for an empty table.
     """
     types = {name: _TYPES[kind.removesuffix(" not null")] for name, kind in FACTS[table].items()}
+    folder = Path(new.folder, "facts", table)
     folder.mkdir(parents=True)
     with parquet.ParquetWriter(folder / "part-00000.parquet", pa.schema(list(types.items()))) as file:
         for path in texts:
