@@ -37,25 +37,26 @@ class Section:
 def small(bench: Bench) -> Section:
     """The smallest size, and the cost of validation there."""
     rows = bench.rows[0]
-    copy, loop, export, plain = bench.measured(*_three(bench, rows), bench.export(rows, is_validated=False))
+    others = bench.export(rows, is_validated=False), bench.export(rows, is_local=True)
+    copy, loop, export, plain, in_processes = bench.measured(*_three(bench, rows), *others)
     validation = Figure("seconds of the export, validated / not", ratio(export.whole, plain.whole), asked.VALIDATED)
     return Section(
         f"{rows:,} rows",
-        "Whole processes, including the start of Python and Spark. All but the last line are validated.",
-        [*_against(rows, copy, loop, export), validation, _memory(export)],
-        [copy, loop, export, plain],
+        "Whole processes, including the start of Python and Spark. All but the one that says so are validated.",
+        [*_against(rows, copy, loop, export), validation, _memory(export), *_of_local(export, in_processes)],
+        [copy, loop, export, plain, in_processes],
         _points(rows, copy, loop, export),
     )
 
 
 def scale(bench: Bench) -> Section:
     """All sizes, and whether a row takes longer in larger inputs."""
-    found = {rows: bench.measured(*_three(bench, rows)) for rows in bench.rows}
+    found = {rows: bench.measured(*_three(bench, rows), bench.export(rows, is_local=True)) for rows in bench.rows}
     figures = [
         one
-        for rows, (copy, loop, export) in found.items()
+        for rows, (copy, loop, export, in_processes) in found.items()
         if rows > bench.rows[0] or len(found) == 1 or rows >= LARGE
-        for one in (*_against(rows, copy, loop, export), _memory(export))
+        for one in (*_against(rows, copy, loop, export), _memory(export), *_of_local(export, in_processes))
     ]
     for less, more in pairwise(found):
         slower = ratio(_per_row(found[more][2]), _per_row(found[less][2]))
@@ -65,8 +66,8 @@ def scale(bench: Bench) -> Section:
         "More rows",
         "The same for larger inputs. From a million rows on, net seconds are compared.",
         figures,
-        [result for three in found.values() for result in three],
-        [point for rows, three in found.items() for point in _points(rows, *three)],
+        [result for results in found.values() for result in results],
+        [point for rows, (*three, _) in found.items() for point in _points(rows, *three)],
     )
 
 
@@ -210,6 +211,17 @@ def _memory(export: Result) -> Figure:
     """The requirement is for a million rows; fewer rows must not take more memory."""
     gigabytes = sum(export.peak.values()) / 1e9 or None
     return Figure(f"{export.rows:,} rows: memory of all processes, GB", gigabytes, asked.GIGABYTES)
+
+
+def _of_local(export: Result, in_processes: Result) -> list[Figure]:
+    """The same export without Spark, on all processors."""
+    faster = ratio(export.whole, in_processes.whole)
+    what = f"{export.rows:,} rows: seconds of the export on Spark / with --engine local"
+    gigabytes = sum(in_processes.peak.values()) / 1e9 or None
+    memory = Figure(
+        f"{export.rows:,} rows: memory of all processes with --engine local, GB", gigabytes, asked.GIGABYTES
+    )
+    return [Figure(what, faster), memory]
 
 
 def _per_row(result: Result) -> float | None:

@@ -73,14 +73,20 @@ class Bench:
         return Program(name, sample, (*command, *written), self.work, self.out, _own_seconds, rows)
 
     def export(
-        self, rows: int, kind: str | None = None, *, is_validated: bool = True, is_compressed: bool = False
+        self,
+        rows: int,
+        kind: str | None = None,
+        *,
+        is_validated: bool = True,
+        is_compressed: bool = False,
+        is_local: bool = False,
     ) -> Program:
         """The export with both outputs."""
-        options = (("--no-validate", not is_validated), ("--compress=gzip", is_compressed))
-        wanted = ("--outputs", "events,graph", *(option for option, is_given in options if is_given))
+        given = (("--no-validate", not is_validated), ("--compress=gzip", is_compressed), ("--engine=local", is_local))
+        wanted = ("--outputs", "events,graph", *(option for option, is_given in given if is_given))
         command = (*_PYTHON, "exporter", "export", str(self.history(rows, kind)), "--account", "BENCH-ACCOUNT")
         name = "exporter export" + (f", {_WORDS[kind]}" if kind else "") + ("" if is_validated else ", not validated")
-        name += ", compressed" if is_compressed else ""
+        name += (", compressed" if is_compressed else "") + (", --engine local" if is_local else "")
         return Program(name, rows, (*command, *wanted, *_OUT, str(self.out)), self.work, self.out, _net)
 
     def session(self) -> Program:

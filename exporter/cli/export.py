@@ -166,7 +166,7 @@ EXPORT.group(
         multiple=True,
         **FILES,
     ),
-    choice(["--engine"], ("spark", "local"), "spark (default); local: for some MB of files, without Java"),
+    choice(["--engine"], ("spark", "local"), "spark (default); local: for files on this machine, without Java"),
     flag("--update", "add the rows to the export in DIR; created if missing"),
     flag("--replace", "put the new output in place of an older one"),
     option("--config", "FILE", "settings in TOML", **FILE),

@@ -1,7 +1,8 @@
 """The main job: rows -> facts -> validated events and graph, published. Start reading here.
 
-The engine is Spark (with one task for a small input), or the local engine without Spark. It groups and sorts messages
-and runs the steps in ``pipeline/``, plain functions from messages to messages, in the order of ``pipeline/rounds.py``.
+The engine is Spark (with one task for a small input), or the local engine without Spark (in this process for a small
+input, else in several). It groups and sorts messages and runs the steps in ``pipeline/``, plain functions from messages
+to messages, in the order of ``pipeline/rounds.py``.
 The folder DIR appears when everything is complete.
 """
 

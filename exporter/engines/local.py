@@ -1,6 +1,7 @@
 """The rounds without Spark: the same steps, with sorting and filtering between them in this process's memory.
 
-Used for tests, for inputs of some MB with ``--engine local``, and inside the single task of a small input on Spark.
+Used for tests, for small inputs and updates with ``--engine local``, and inside the single task of a small input on
+Spark. For larger inputs see :mod:`exporter.engines.processes`.
 """
 
 from __future__ import annotations
