@@ -45,7 +45,7 @@ def workers() -> Iterator[WorkerProcesses]:
         yield started
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(drawn(), st.integers(1, 4), st.booleans(), st.booleans())
 def test_processes_change_no_line(
     workers: WorkerProcesses,
@@ -135,8 +135,7 @@ def in_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "cores", lambda: 2)
 
 
-@pytest.mark.parametrize("options", [(), ("--pseudonyms", "KEY")], ids=["as they are", "pseudonyms"])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(("name", "options"), [*zip(CASES, [("--pseudonyms", "KEY"), ()], strict=True)])
 def test_an_export_in_processes_is_the_export_in_memory(
     name: str, options: tuple[str, ...], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
