@@ -206,6 +206,25 @@ def test_notes_are_about_the_view_that_had_the_name(replaced: Path, capsys: pyte
     assert all(f"Rows show what is behind D.S.R ({one})" in notes for one in ("D.S.T", "D.S.X"))
 
 
+def test_a_column_of_a_view_that_rows_give_with_an_id_and_without(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The source of the column is known of the one form: the answer is not about what is behind the other."""
+    nameless = {name: value for name, value in VIEW.items() if name != "objectId"}
+    other = {name: value for name, value in TABLE.items() if name != "objectId"}
+    rows = [
+        row(1, "ETL", [nameless], [TABLE],
+            objects_modified=written(COPY, [{**nameless, "columnName": "C"}], [{**TABLE, "columnName": "C"}])),
+        row(2, "ANA", [VIEW], [other]),
+    ]  # fmt: skip
+    assert exports.export([exports.ndjson(rows, tmp_path / "rows.ndjson")], tmp_path / "out") == 0
+    found, notes = ask(tmp_path / "out", capsys, "root-cause", object_name="D.S.V", column_name="C")
+    assert [source for source, *_ in found] == ["D.S.T"]
+    assert "Rows give D.S.V with an id and without, and show of one of them alone what is behind its column C" in notes
+    assert "what is behind the other: D.S.T" in notes
+    assert "not what is behind its column" not in notes
+
+
 def test_a_read_counts_for_the_definition_that_was_in_force(replaced: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def readers(table: str, view: str) -> set[str]:
         found, _ = ask(replaced, capsys, "downstream-users", object_name=table)

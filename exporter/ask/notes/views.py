@@ -190,10 +190,17 @@ def _upward(asked: Asked, period: _Period) -> Iterator[str]:
         columns = [match_name(column) for column in (asked.values("column_name") if views.certain else ())]
         yield from _shown_of_some(asked, thing, columns, views.certain)
         unknown = [column for column in columns if not _shows_column(graph, thing, column, period)]
-        if unknown:
+        of_other_form = [column for column in unknown if _other_form_shows(graph, thing, column, period)]
+        if of_other_form:
+            yield (
+                f"Rows give {name} with an id and without, and show of one of them alone what is behind its column "
+                f"{', '.join(of_other_form)}. The answer lacks what came to the same column of what is behind the "
+                f"other: {_listed(asked, views.certain)}."
+            )
+        if of_none := [column for column in unknown if column not in of_other_form]:
             yield (
                 f"Rows show what is behind {name} ({_listed(asked, views.certain)}), but not what is behind its column "
-                f"{', '.join(unknown)}: the answer lacks that."
+                f"{', '.join(of_none)}: the answer lacks that."
             )
         if views.possible:
             yield (
@@ -295,6 +302,11 @@ def _had_name_then(asked: Asked, thing: str) -> bool:
 def _shows_column(graph: Lookups, view: str, column: str, period: _Period) -> bool:
     """Whether a source of this column of a view is certain. ``column``: as it is matched."""
     return any(map(period.has, graph.select(_COLUMN_SOURCES, view=iris([view]), column=literals([column]))))
+
+
+def _other_form_shows(graph: Lookups, view: str, column: str, period: _Period) -> bool:
+    """As :func:`_shows_column`, of the same view as rows give it in the other form, with an id or without."""
+    return any(_shows_column(graph, other, column, period) for other in graph.same_names(view))
 
 
 def _downward(asked: Asked, period: _Period) -> Iterator[str]:
