@@ -38,6 +38,8 @@ _PARTITION: Final = 32 << 20
 """Approximate bytes of input for each partition of a round: the derived data must fit in the memory of a process."""
 _READ_AT_ONCE: Final = 8 << 20
 """Approximate characters of records that a process reads at a time."""
+_OF_RECORD: Final = 200
+"""What a record counts for beside its text: a file may have millions of blank lines."""
 _BUFFER: Final = 32 << 20
 """Approximate bytes of messages that a process collects before it writes them."""
 
@@ -77,7 +79,7 @@ class ProcessEngine:
 
     def read(self, records: Iterable[Record], job: ExportJob) -> Segments:
         """The messages of the first step."""
-        chunks = ((records, job, self._target(number)) for number, records in enumerate(_chunks(records)))
+        chunks = ((chunk, job, self._target(block)) for block, chunk in enumerate(_chunks(records)))
         return _joined(self._workers.map(_read_part, chunks))
 
     def shuffle(self, messages: Sequence[Segments], step: Step, job: ExportJob) -> Segments:
@@ -141,15 +143,15 @@ def _joined(parts: Iterable[Segments]) -> Segments:
 
 
 def _chunks(records: Iterable[Record]) -> Iterator[list[Record]]:
-    """Records in lists, each of which is a block of its file."""
+    """Records in lists."""
     chunk: list[Record] = []
-    size = number = 0
+    size = 0
     for record in records:
-        chunk.append(record._replace(block=number))
-        size += len(record.text)
+        chunk.append(record)
+        size += len(record.text) + _OF_RECORD
         if size >= _READ_AT_ONCE:
             yield chunk
-            chunk, size, number = [], 0, number + 1
+            chunk, size = [], 0
     if chunk:
         yield chunk
 
@@ -204,7 +206,9 @@ def _user_names(records: list[Record], job: ExportJob) -> set[str]:
 
 
 def _read_part(records: list[Record], job: ExportJob, target: Target) -> Segments:
-    return _write(read(records, job), job, target)
+    """The messages of records, which are a block of their file."""
+    block = target.partition
+    return _write(read((record._replace(block=block) for record in records), job), job, target)
 
 
 def _run_part(segments: Segments, step: Step, job: ExportJob, target: Target) -> Segments:
