@@ -211,6 +211,22 @@ def test_a_process_that_dies_is_named() -> None:
         list(workers.map(_fails, [("fine",), ("dies",), ("fine",)]))
 
 
+def dies(*_: Any) -> None:
+    """Called in a process."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.usefixtures("in_processes")
+def test_an_export_whose_process_dies_publishes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = exports.ndjson(exports.all_rows()[:3], tmp_path / "rows.ndjson")
+    monkeypatch.setattr(processes, "_read_part", dies)
+    assert exports.export([rows], tmp_path / "out") == 4
+    assert "a process of the local engine ended by signal 9: killed, or out of memory" in capsys.readouterr().err
+    assert not [path for path in tmp_path.rglob("*") if path.is_dir()]
+
+
 PROGRAM: Final = """
 import sys
 from exporter.engines.worker_processes import WorkerProcesses
