@@ -71,12 +71,12 @@ def wait_until_gone(processes: list[str]) -> None:
 
 
 def working_child(process: int) -> str:
-    """A process that ``process`` has started, once it has worked for a second: longer than it takes to start."""
+    """A process that ``process`` has started, once it has worked for 0.6 seconds: longer than it takes to start."""
     until = time.monotonic() + DEADLINE
     while time.monotonic() < until:
         for child in children(process):
             used = stat(child)[11:12]
-            if used and int(used[0]) > os.sysconf("SC_CLK_TCK"):
+            if used and int(used[0]) > 0.6 * os.sysconf("SC_CLK_TCK"):
                 return child
         time.sleep(0.05)
     raise AssertionError("no process computes an answer")
