@@ -18,7 +18,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from benchmarks.kills import EXPORTER, ROOT, backend, export, must, output, promise, pushing, rows, writing
+from benchmarks.kills import EXPORTER, ROOT, backend, export, here, output, promise, pushing, rows, writing
 from benchmarks.victims import DAEMON, JAVA, kill
 
 if TYPE_CHECKING:
@@ -78,14 +78,14 @@ def said(done: subprocess.CompletedProcess[str]) -> str:
 
 def memory(given: Path, out: Path) -> str:
     """An export with a limit of memory."""
-    must(export(given, out))
+    here(export(given, out))
     old, ends = output(out), dict[str, int]()
     for megabytes in MEMORY:
         done = _limited(export(given, out, "--replace"), megabytes << 20)
         words = "done" if not done.returncode else said(done)
         ends[words] = ends.get(words, 0) + 1
         promise(output(out) == old, f"DIR has changed with {megabytes} MB")
-    must(export(given, out, "--replace"))
+    here(export(given, out, "--replace"))
     return ", ".join(f"{count}: {words}" for words, count in ends.items())
 
 
@@ -173,7 +173,7 @@ def _words(command: list[str | Path] | list[str]) -> str:
 
 def spark(given: Path, out: Path, victim: str) -> str:
     """Kills a process that works for an export on Spark, while the outputs are written."""
-    must(export(given, out, "--replace"))
+    here(export(given, out, "--replace"))
     old = output(out)
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = export(given, out, "--replace", engine="spark")
@@ -183,7 +183,7 @@ def spark(given: Path, out: Path, victim: str) -> str:
     promise(process.returncode == 4, f"exit {process.returncode}: {words}")
     told = said(subprocess.CompletedProcess(command, 4, "", words))
     promise(output(out) == old, "DIR has changed")
-    must(export(given, out, "--replace"))
+    here(export(given, out, "--replace"))
     promise([path.name for path in out.parent.iterdir() if path.name.startswith(f".{out.name}")] == [], "work was left")
     return f"exit 4, {told}"
 

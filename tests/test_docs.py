@@ -2,7 +2,7 @@
 
 A command with the example's folder, out/company-month, is run on one export of the example, and the text of a console
 block must be its output (``...`` stands for anything on its line). Other commands are only parsed. The export itself is
-run twice: as on the page, on Spark, and by the local engine for all other commands.
+run by the local engine, for all other commands; as on the page, on Spark, ``tests/test_packaging.py`` runs it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,8 @@ import importlib
 import inspect
 import io
 import json
-import os
 import re
 import shlex
-import subprocess
-import sys
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
@@ -32,9 +29,7 @@ from exporter.graph.terms import SYNTAXES
 from exporter.openlineage.facets import SCHEMAS
 from exporter.publish.report import Report
 from tests.cli.tries import visible_params
-from tests.exports import without_progress
 from tests.pages import BLOCK, EXAMPLE, PAGES, ROOT, Command, commands, named, read, sections, text
-from tests.test_left_behind import left, wait_until_empty
 
 COMMANDS: Final = [command for page in PAGES for command in commands(page)]
 EXPORT: Final = next(one for one in COMMANDS if one.page.name == "README.md" and one.arguments[0] == "export")
@@ -57,44 +52,6 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     code, printed = run([*EXPORT.arguments, "--engine", "local"], folder)
     assert code == 0
     return folder, printed
-
-
-@pytest.mark.jvm
-def test_the_export_of_the_readme_runs_on_spark_and_prints_what_it_shows(tmp_path: Path) -> None:
-    """As a person runs it: in a process of its own, which leaves the output and nothing else."""
-    for name in ("temporary", "home"):
-        (tmp_path / name).mkdir()
-    arguments = [str(tmp_path / "out") if word == EXAMPLE else word for word in EXPORT.arguments]
-    program = Path(sys.executable).with_name("exporter")
-    environ = {
-        **os.environ,
-        "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}",
-        "TMPDIR": str(tmp_path / "temporary"),
-        "HOME": str(tmp_path / "home"),
-        "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", os.devnull),
-    }
-    before = _of_nobody_else(ROOT)
-    done = subprocess.run(
-        [program, *arguments],
-        cwd=ROOT,
-        env=environ,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert EXPORT.shown is not None
-    assert_shows(EXPORT.shown, done.stdout.replace(str(tmp_path / "out"), EXAMPLE))
-    said = without_progress(done.stderr)
-    assert re.fullmatch(r"exporter: the input is small \(\d+ kB\): --engine local .*\n", said)
-    wait_until_empty(tmp_path / "temporary")
-    assert left(tmp_path / "home") == []
-    assert left(tmp_path) == ["home", "out", "temporary"]
-    assert _of_nobody_else(ROOT) == before
-
-
-def _of_nobody_else(folder: Path) -> list[str]:
-    """What is in a folder in which other tests are run at the same time: their caches have a dot before their names."""
-    return [name for name in left(folder) if not name.startswith(".")]
 
 
 def assert_shows(shown: str, printed: str) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -20,6 +21,9 @@ import pytest
 from exporter.system import files as resources
 from exporter.version import VERSIONS
 from tests.exports import without_progress
+from tests.pages import EXAMPLE
+from tests.test_docs import EXPORT, assert_shows
+from tests.test_left_behind import left, wait_until_empty
 
 ROOT: Final = Path(__file__).parents[1]
 SETTINGS: Final = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
@@ -58,9 +62,9 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "bin"
 
 
-def ended(installed: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def ended(installed: Path, folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
     """How the installed program ends in a folder."""
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")} | environ
     command = [str(installed / "exporter"), *arguments]
     return subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, check=False)
 
@@ -110,12 +114,42 @@ def test_the_installed_program_exports_validates_and_answers(installed: Path, tm
 
 
 @pytest.mark.jvm
-def test_the_installed_program_exports_on_spark(installed: Path, tmp_path: Path) -> None:
-    for engine in ("local", "spark"):
-        run(installed, tmp_path, "export", str(ROWS), "--account", "A-B", "--engine", engine, "--out", engine)
+def test_the_installed_program_runs_the_export_of_the_readme_on_spark_and_prints_what_it_shows(
+    installed: Path, tmp_path: Path
+) -> None:
+    """As a person runs it: in a process of its own, which leaves the output and nothing else. Without Spark it leaves
+    the same.
+    """
+    for name in ("temporary", "home"):
+        (tmp_path / name).mkdir()
+    environ = {
+        "PATH": f"{installed}{os.pathsep}{os.environ['PATH']}",
+        "TMPDIR": str(tmp_path / "temporary"),
+        "HOME": str(tmp_path / "home"),
+        "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", os.devnull),
+    }
+    before = _of_nobody_else(ROOT)
+    arguments = [str(tmp_path / "spark") if word == EXAMPLE else word for word in EXPORT.arguments]
+    done = ended(installed, ROOT, *arguments, **environ)
+    assert done.returncode == 0, done.stderr
+    assert EXPORT.shown is not None
+    assert_shows(EXPORT.shown, done.stdout.replace(str(tmp_path / "spark"), EXAMPLE))
+    said = without_progress(done.stderr)
+    assert re.fullmatch(r"exporter: the input is small \(\d+ kB\): --engine local .*\n", said)
+    wait_until_empty(tmp_path / "temporary")
+    assert left(tmp_path / "home") == []
+    assert left(tmp_path) == ["home", "spark", "temporary"]
+    arguments = [str(tmp_path / "local") if word == EXAMPLE else word for word in EXPORT.arguments]
+    run(installed, ROOT, *arguments, "--engine", "local")
+    assert _of_nobody_else(ROOT) == before
     for kind in ("events", "graph"):
         one, other = (sorted((tmp_path / engine / kind).iterdir()) for engine in ("local", "spark"))
         assert [path.read_bytes() for path in one] == [path.read_bytes() for path in other]
+
+
+def _of_nobody_else(folder: Path) -> list[str]:
+    """What is in a folder in which other tests are run at the same time: their caches have a dot before their names."""
+    return [name for name in left(folder) if not name.startswith(".")]
 
 
 def test_without_pyspark_a_message_says_what_to_do(installed: Path, tmp_path: Path) -> None:

@@ -410,8 +410,11 @@ def _remote(name: str) -> InputFiles:
 
 
 def _merged(sources: list[InputFiles]) -> tuple[InputFiles, ...]:
-    """Sources of equal form merged into one, so that there is one reader for each form, not for each file."""
+    """Sources of equal form merged into one, so that there is one reader for each form, not for each file. Each table
+    has its own columns, and is a source of its own.
+    """
     groups: dict[InputFiles, list[str]] = {}
     for source in sources:
-        groups.setdefault(replace(source, paths=()), []).extend(source.paths)
+        like = source if source.form == TABLE else replace(source, paths=())
+        groups.setdefault(like, []).extend(source.paths)
     return tuple(replace(like, paths=tuple(dict.fromkeys(paths))) for like, paths in groups.items())

@@ -23,7 +23,7 @@ from tests.ask.stories import days, exported, exported_once, flat
 from tests.ask.stories import told as told_by
 from tests.ask.test_names import SET_MASK, changed, copied, read, renamed
 from tests.ask.test_names import swapped as swap_of_tables
-from tests.ask.updated_stories import assert_updates_give_the_same
+from tests.ask.updated_stories import GRAPH, assert_updates_give_the_same
 from tests.engines.test_updates import UPDATE, triples
 
 if TYPE_CHECKING:
@@ -206,7 +206,11 @@ def test_splits_of_the_rows_give_the_same_graph(name: str, told: Callable[[str],
         for is_first in (True, False):
             part = [day for day, is_in in enumerate(first) if is_in == is_first]
             out = exported(
-                flat([rows[day] for day in part]), flat([lines[day] for day in part]), tmp_path / str(number), *UPDATE
+                flat([rows[day] for day in part]),
+                flat([lines[day] for day in part]),
+                tmp_path / str(number),
+                *UPDATE,
+                *GRAPH,
             )
         assert triples(out) == whole, first
 
@@ -689,7 +693,7 @@ def _after(row: Json, key: str, state: str | None) -> str | None:
 
 def test_drawn_histories_are_as_read_plainly(tmp_path: Path) -> None:
     histories = [drawn_history(seed) for seed in range(160)]
-    out = exported(list(chain.from_iterable(histories)), [], tmp_path / "once")
+    out = exported(list(chain.from_iterable(histories)), [], tmp_path / "once", *GRAPH)
     wanted = set(chain.from_iterable(map(expected, histories)))
     store = load(out)
     assert len(wanted) > 50
@@ -705,14 +709,14 @@ def test_drawn_histories_are_as_read_plainly(tmp_path: Path) -> None:
 @pytest.mark.parametrize("part", range(2))
 def test_drawn_histories_are_the_same_after_updates(part: int, tmp_path: Path) -> None:
     rows = list(chain.from_iterable(drawn_history(seed) for seed in range(part, 60, 2)))
-    once = exported(rows, [], tmp_path / "once")
+    once = exported(rows, [], tmp_path / "once", *GRAPH)
     rng = Random(part)
     days = sorted({row["query_start_time"][:10] for row in rows})
     pieces = [[row for row in rows if row["query_start_time"][:10] == day] for day in days]
     if part:
         pieces = [rng.sample(rows, len(rows) // 2), rows]
     for piece in pieces:
-        out = exported(piece, [], tmp_path / "updated", *UPDATE)
+        out = exported(piece, [], tmp_path / "updated", *UPDATE, *GRAPH)
     assert triples(out) == triples(once)
 
 

@@ -21,4 +21,4 @@ def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in os.environ:
         if name.startswith("OPENLINEAGE") or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
-    monkeypatch.setattr(attempts, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(attempts, "FIRST_WAIT", 0.002)

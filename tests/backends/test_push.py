@@ -121,7 +121,7 @@ def test_one_run_of_many_is_set_aside_with_the_answer_and_the_others_arrive(
 def test_one_run_that_breaks_or_hangs_the_backend_is_set_aside(
     harm: Reply, words: str, events: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http, "READ", 1.0)  # another event fails only if it gets no answer so long, four times
+    monkeypatch.setattr(http, "READ", 0.4)  # another event fails only if it gets no answer so long, four times
     with Hostile(lambda asked: harm if asked.run == POISON else Reply()) as server:
         assert push(events, server.url, capsys)[:2] == (3, counted(delivered=ALL - 2, set_aside=2))
     assert all(words in one["answer"] for one in kept(events))

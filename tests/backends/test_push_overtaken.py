@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Json = dict[str, Any]
+pytestmark = pytest.mark.usefixtures("alone")
 
 
 def ended(number: int, *, reads: str = "", writes: str = "", job: str | None = None) -> Json:

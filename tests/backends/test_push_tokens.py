@@ -217,7 +217,7 @@ def test_an_answer_without_an_end_is_not_waited_for(
     with Endpoint(lambda _: begin, more=more, drips=drips) as tokens:
         auth = {**JWT, "tokenEndpoint": tokens.url}
         settings(tmp_path, type="http", url=backend.url, auth=auth)
-        code, counts, said = push(events, None, capsys, "--patience", "1", "--concurrency", "2")
+        code, counts, said = push(events, None, capsys, "--patience", "0.3", "--concurrency", "2")
     assert time.monotonic() - begun < 30
     assert (code, counts) == (3, counted(left=6))
     assert "no token" in said

@@ -417,29 +417,35 @@ def test_updates_on_spark_give_what_the_local_engine_gives(tmp_path: Path, monke
 
 
 @pytest.mark.usefixtures("in_rounds")
-def test_spark_makes_all_days_again_with_other_shapes_as_the_local_engine_does(
+def test_spark_forgets_a_user_and_makes_all_days_again_with_other_shapes_as_the_local_engine_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also the counts of queries that are refused now, and no longer. Of one day: without Spark there are several."""
+    """In one run, which takes as many jobs as either. Also the counts of queries that are refused now, and no longer.
+    Of one day: without Spark there are several.
+    """
     monkeypatch.setattr(run, "_LOCAL_UPDATE_BYTES", 0)
     users, each = ("U0", "U1", "U2"), {row["query_id"]: row for row in random_history(7, 8)}
     rows = [
         {**row, "user_name": users[number % 3], "query_start_time": "2026-03-01T10:00:00Z"}
         for number, row in enumerate(each.values())
     ]
+    given = exports.ndjson(rows, tmp_path / "rows.ndjson")
     for name, user in (("before", users[0]), ("now", users[1])):
         (tmp_path / f"{name}.ttl").write_text(NOT_OF.replace("USER", user), encoding="utf-8")
+    queries = {user: sum(row["user_name"] == user for row in rows) for user in users}
+    assert all(queries.values())
     for engine in ("spark", "local"):
         out = tmp_path / engine
-        for name, of_engine in (("before", "local"), ("now", engine)):
-            given_ = exports.ndjson(rows, tmp_path / "rows.ndjson")
-            own = "--shapes", str(tmp_path / f"{name}.ttl")
-            assert exports.export([given_], out, *UPDATE, *own, engine=of_engine) == 1
-        changed = {"quarantined": users[1], "exported": users[0]}
-        numbers = {what: sum(row["user_name"] == user for row in rows) for what, user in changed.items()}
-        assert exports.report(out)["other_shapes"] == numbers
-        assert exports.report(out)["made"] == ["2026-03-01"]
-    assert triples(tmp_path / "spark") == triples(tmp_path / "local") == applied(tmp_path / "spark")
+        own = {name: ("--shapes", str(tmp_path / f"{name}.ttl")) for name in ("before", "now")}
+        assert exports.export([given], out, *UPDATE, *own["before"]) == 1
+        before = triples(out)
+        forget = "--forget-user", users[2].lower()
+        assert exports.export([], out, *UPDATE, *own["now"], *forget, engine=engine) == 1
+        report = exports.report(out)
+        assert report["other_shapes"] == {"quarantined": queries[users[1]], "exported": queries[users[0]]}
+        assert report["forgotten"]["queries"] == queries[users[2]]
+        assert report["made"] == ["2026-03-01"]
+    assert triples(tmp_path / "spark") == triples(tmp_path / "local") == applied(tmp_path / "spark") != before
     assert exports.events(tmp_path / "spark") == exports.events(tmp_path / "local")
 
 
@@ -450,24 +456,6 @@ NOT_OF: Final = """
 <https://example.org/shapes#NotOf> a sh:NodeShape ; sh:targetClass ah:Query ;
     sh:property [ sh:path prov:wasAssociatedWith ; sh:not [ sh:pattern "user/USER$" ] ; sh:message "not of this one" ] .
 """
-
-
-@pytest.mark.usefixtures("in_rounds")
-def test_spark_forgets_a_user_as_the_local_engine_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of one day, which is made again."""
-    monkeypatch.setattr(run, "_LOCAL_UPDATE_BYTES", 0)
-    rows = [{**row, "query_start_time": BASE.isoformat()} for row in random_history(7, 8)]
-    user = rows[0]["user_name"]
-    of_user = {row["query_id"] for row in rows if row["user_name"] == user}
-    assert len({row["query_id"] for row in rows}) > len(of_user) > 0
-    for engine in ("spark", "local"):
-        _added(rows, [], tmp_path / engine, "local")
-        before = triples(tmp_path / engine)
-        given_ = "--reads", "daily", *UPDATE, "--forget-user"
-        assert exports.export([], tmp_path / engine, *given_, user.lower(), engine=engine) == 0
-        assert exports.report(tmp_path / engine)["forgotten"]["queries"] == len(of_user)
-    assert triples(tmp_path / "spark") == triples(tmp_path / "local") == applied(tmp_path / "spark") != before
-    assert exports.events(tmp_path / "spark") == exports.events(tmp_path / "local")
 
 
 def _around_midnight(seed: int) -> tuple[list[Json], list[Json]]:

@@ -98,6 +98,16 @@ def test_remote_files_and_tables_have_no_size(tmp_path: Path, monkeypatch: pytes
     assert found.size is None
 
 
+def test_each_table_is_read_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of several, only the first was read."""
+    monkeypatch.chdir(tmp_path)
+    found = find(["db.one", "db.other", "db.one"])
+    assert [(one.form, one.paths) for one in found.sources] == [
+        (formats.TABLE, ("db.one",)),
+        (formats.TABLE, ("db.other",)),
+    ]
+
+
 def _write(content: bytes) -> Callable[[Path], None]:
     return lambda path: path.write_bytes(content) and None
 

@@ -14,7 +14,7 @@ from tests import exports, golden
 from tests.marquez import rows, shapes
 
 Json = dict[str, Any]
-ROWS, SHAPES = 1_000, 40
+ROWS, SHAPES = 400, 40
 ACCOUNT: Final = "SHAPES-ACCOUNT"
 """Whose the history of repeating statements is."""
 _OF_HELPERS: Final = "24-dbt-run"

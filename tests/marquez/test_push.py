@@ -62,7 +62,7 @@ def test_a_push_that_is_killed_continues_and_all_is_visible(
 def killed_in_the_middle(folder: Path, marquez: Marquez, events: int) -> None:
     """A push in a process of its own, which dies by SIGKILL when about a third of the events are on record."""
     environment = {**os.environ, "OPENLINEAGE_URL": marquez.url}
-    command = [sys.executable, "-m", "exporter", "push", str(folder), "--profile", "marquez", "--rate", "1500"]
+    command = [sys.executable, "-m", "exporter", "push", str(folder), "--profile", "marquez", "--rate", "600"]
     pushing = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     until = time.monotonic() + SECONDS
     while time.monotonic() < until and pushing.poll() is None and delivered(folder) < events // 3:

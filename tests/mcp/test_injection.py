@@ -186,7 +186,7 @@ TAG: Final = evil(4)
 
 def calls() -> Iterator[tuple[str, Json]]:
     """Every question of every fifth such name, and every other tool. Names that no object has, and values that are
-    no objects, differ from question to question; the name of the tag is always among them.
+    no objects, differ from question to question, two for each; the name of the tag is always among them.
     """
     others = {"column_name": PROMPTS[0], "at": "2026-03-20", "since": "2026-01-01", "query_id": f"q0 {MARK}"}
     for number, question in enumerate(questions()):
@@ -200,7 +200,7 @@ def calls() -> Iterator[tuple[str, Json]]:
             yield question.name, {"object_name": f"{NAMES[number % len(NAMES)]} too", **needed}
         for name in ("user_name", "agent_name", "tag_name", "target_object_name"):
             if name in takes:
-                values = {*(*NAMES, *PROMPTS)[number % 5 :: 5], TAG}
+                values = {*(*NAMES, *PROMPTS)[number % 10 :: 10], TAG}
                 yield from ((question.name, {name: value}) for value in sorted(values))
     for name in NAMES:
         yield "object", {"object_name": name}

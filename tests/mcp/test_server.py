@@ -91,12 +91,14 @@ def test_a_client_starts_it_and_asks(graph: Path, mode: str) -> None:
 
 
 def test_standard_output_has_the_protocol_alone(graph: Path) -> None:
-    """What the first start says about the store is on standard error."""
-    with started(str(graph)) as server:
+    """What the first start says about the store is on standard error. Others cannot read what it makes."""
+    with started(str(graph), umask=0) as server:
         assert greet(server)["result"]["serverInfo"]["name"] == "access-history"
         send(server, call("user-history", limit=2))
         answer = json.loads(server.stdout.readline())
         assert answer["result"]["isError"] is False
+        modes = {path.stat().st_mode & 0o077 for path in graph.parent.rglob("*") if path != graph}
+        assert modes == {0}
         server.stdin.write("no JSON\n")
         server.stdin.flush()
         out, err = server.communicate(timeout=DEADLINE)
@@ -239,55 +241,36 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_sent(over_http: str) -
     connection.close()
 
 
-@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
-def test_the_http_server_ends_with_its_processes(graph: Path, by: signal.Signals) -> None:
-    with served(graph) as (server, address):
-        assert address.startswith("http://127.0.0.1:")
-        assert address.endswith("/mcp")
+@pytest.mark.parametrize(("by", "host"), [(signal.SIGINT, "0.0.0.0"), (signal.SIGTERM, "127.0.0.1")])
+def test_the_http_server_ends_with_its_processes(graph: Path, by: signal.Signals, host: str) -> None:
+    """Of an address that others can reach it has warned."""
+    with served(graph, "--host", host) as (server, shown):
+        assert shown.startswith(f"http://{host}:")
+        assert shown.endswith("/mcp")
+        address = shown.replace(host, "127.0.0.1")
+        assert posted(address)[0] == 200
+        assert posted(address, Host="evil.example")[0] == 421
         message = json.dumps(call("sparql", query=ENDLESS)).encode()
         given = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-        asking = subprocess.Popen(
-            [
-                sys.executable,
-                "-c",
-                f"import urllib.request as u; u.urlopen(u.Request({address!r}, {message!r}, {given!r}))",
-            ],
-            stderr=subprocess.DEVNULL,
-        )
-        try:
-            child = working_child(server.pid)
-            workers = children(server.pid)
-            server.send_signal(by)
-            assert server.wait(DEADLINE) == 130
-            wait_until_gone([child, *workers])
-        finally:
-            asking.kill()
-            asking.wait()
+        place = urlsplit(address)
+        asking = HTTPConnection(place.hostname, place.port, timeout=DEADLINE)
+        asking.request("POST", place.path, message, given)
+        child = working_child(server.pid)
+        workers = children(server.pid)
+        server.send_signal(by)
+        assert server.wait(DEADLINE) == 130
+        wait_until_gone([child, *workers])
+        asking.close()
+        warning = "warning: other machines can reach 0.0.0.0. There is no login"
+        assert (warning in server.stderr.read()) == (host == "0.0.0.0")
 
 
-def test_an_address_that_others_can_reach_causes_a_warning(graph: Path) -> None:
-    with served(graph, "--host", "0.0.0.0") as (server, address):
-        port = address.rpartition(":")[2]
-        assert posted(f"http://127.0.0.1:{port}")[0] == 200
-        assert posted(f"http://127.0.0.1:{port}", Host="evil.example")[0] == 421
-        server.send_signal(signal.SIGINT)
-        assert "warning: other machines can reach 0.0.0.0. There is no login" in server.stderr.read()
-
-
-def test_an_address_that_is_taken_is_told(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with served(graph) as (_, address):
-        port = address.rpartition(":")[2].partition("/")[0]
-        assert cli.main(["mcp", str(graph), "--http", "--port", port]) == 2
+def test_an_address_that_is_taken_is_told(over_http: str, graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    port = str(urlsplit(over_http).port)
+    assert cli.main(["mcp", str(graph), "--http", "--port", port]) == 2
     assert "give another --host or --port" in capsys.readouterr().err
 
 
 def test_a_port_is_a_number(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["mcp", str(graph), "--http", "--port", "many"]) == 2
     assert "many is not a port" in capsys.readouterr().err
-
-
-def test_what_it_makes_others_cannot_read(graph: Path) -> None:
-    with started(str(graph), umask=0) as server:
-        greet(server)
-        modes = {path.stat().st_mode & 0o077 for path in graph.parent.rglob("*") if path != graph}
-    assert modes == {0}

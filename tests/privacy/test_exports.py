@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from hashlib import sha256
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,6 +27,7 @@ from tests.input.input_forms import FORMS, write_form
 from tests.privacy import canaries, drawn
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 ALL: Final = ("--outputs", "events,graph,catalog,facts", "--graph-format", "turtle,ntriples,nquads,jsonld")
@@ -254,26 +254,30 @@ def _settings(out: Path) -> dict[str, Any]:
     return settings
 
 
-@pytest.mark.jvm
-@pytest.mark.parametrize("how", ["in one task", "in rounds, with rows of a table"])
-def test_on_spark(how: str, tmp_path: Path, key: Path, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor does the work folder hold a name, which is looked at before it is deleted."""
-    given, seen, take = tmp_path / "in", list[str](), on_spark._take
-    given.mkdir()
-    paths: list[Path | str] = [write_form(_plain(canaries.rows()), given, "parquet-text")]
-    if how != "in one task":
-        table = write_form(_plain(canaries.rows()[::2]), tmp_path / "in-table", "parquet-text")
-        spark.read.parquet(str(table)).createOrReplaceTempView("rows_with_names")
-        paths = [write_form(_plain(canaries.rows()[1::2]), given, "parquet-text"), "rows_with_names"]
-        monkeypatch.setattr(find, "SMALL", 0)
-        monkeypatch.setattr(on_spark, "_partitions", lambda *_: 2)
+def looked_at(monkeypatch: pytest.MonkeyPatch, look: Callable[[], list[str]]) -> list[str]:
+    """What ``look`` finds when the outputs are in the work folder, before that is deleted; and that it looked."""
+    seen, take = list[str](), on_spark._take
 
-    def looked_at(*given: Any) -> None:
-        seen.extend(one for one in canaries.found(tmp_path) if not one.startswith(("in/", "in-table/")))
-        seen.append("looked")
+    def looking(*given: Any) -> None:
+        seen.extend(("looked", *look()))
         take(*given)
 
-    monkeypatch.setattr(on_spark, "_take", looked_at)
+    monkeypatch.setattr(on_spark, "_take", looking)
+    return seen
+
+
+def test_in_rounds_on_spark(tmp_path: Path, key: Path, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With rows of a table. Nor does the work folder hold a name."""
+    given = tmp_path / "in"
+    given.mkdir()
+    table = write_form(_plain(canaries.rows()[::2]), tmp_path / "in-table", "parquet-text")
+    spark.read.parquet(str(table)).createOrReplaceTempView("rows_with_names")
+    paths = [write_form(_plain(canaries.rows()[1::2]), given, "parquet-text"), "rows_with_names"]
+    monkeypatch.setattr(find, "SMALL", 0)
+    monkeypatch.setattr(on_spark, "_partitions", lambda *_: 2)
+    seen = looked_at(
+        monkeypatch, lambda: [one for one in canaries.found(tmp_path) if not one.startswith(("in/", "in-table/"))]
+    )
     assert run(paths, tmp_path / "out", key, *with_history(given), engine="spark") == 1
     assert exports.report(tmp_path / "out")["rows_in"] == len(canaries.rows())
     assert set(seen) == {"looked"}
@@ -311,16 +315,16 @@ def _ids(rows: list[canaries.Json]) -> list[str]:
     return [row["query_id"] for row in rows]
 
 
-def _left(folder: Path, clean: set[bytes]) -> list[str]:
-    """Every name below a folder, in any spelling, with its file; also in the names of files. ``clean``: the digests of
-    contents that were searched before and have none.
+def _left(folder: Path, clean: set[str]) -> list[str]:
+    """Every name below a folder, in any spelling, with its file; also in the names of files. ``clean``: the lines that
+    were searched before and have none; no name has several lines, and many lines are in several files.
     """
     left = []
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        name, digest = str(path.relative_to(folder)), sha256(path.read_bytes()).digest()
-        inside = [] if digest in clean else drawn.found(canaries.text_of(path))
+        name, lines = str(path.relative_to(folder)), {*canaries.text_of(path).split("\n")} - clean
+        inside = drawn.found("\n".join(sorted(lines)))
         if not inside:
-            clean.add(digest)
+            clean |= lines
         left += [f"{name}: {one}" for one in (*drawn.found(name), *inside)]
     return left
 
@@ -331,7 +335,7 @@ def test_no_output_has_a_drawn_name_in_any_spelling(
     """Events, graph, changes, state, quarantine, reports, the store of queries and what is printed, with an update."""
     given, out = tmp_path / "in", tmp_path / "made" / "out"
     given.mkdir()
-    clean, left = set[bytes](), list[str]()
+    clean, left = set[str](), list[str]()
     for rows, others in _drawn(given):
         options = *DAYS, "--update", "--pseudonyms", str(key), *others
         assert exports.export([rows], out, *options) == 0
@@ -349,12 +353,16 @@ def test_no_output_has_a_drawn_name_in_any_spelling(
 
 
 @pytest.mark.usefixtures("spark")
-def test_no_output_on_spark_has_a_drawn_name_in_any_spelling(tmp_path: Path, key: Path) -> None:
-    """Of few rows: their texts take the same way as those of the local engine."""
-    given = tmp_path / "in"
+def test_no_output_on_spark_has_a_drawn_name_in_any_spelling(
+    tmp_path: Path, key: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one task, of few rows: their texts take the way of those of the local engine. Nor does the work folder."""
+    given, clean = tmp_path / "in", set[str]()
     given.mkdir()
     rows, others = _drawn(given, 10)[0]
     options = *ALL, "--query-text", "--pseudonyms", str(key), *others
+    seen = looked_at(monkeypatch, lambda: _left(tmp_path / "made", clean))
     assert exports.export([rows], tmp_path / "made" / "out", *options, engine="spark") == 0
     assert exports.facts(tmp_path / "made" / "out", "queries")
-    assert _left(tmp_path / "made", set()) == []
+    assert set(seen) == {"looked"}
+    assert _left(tmp_path / "made", clean) == []
