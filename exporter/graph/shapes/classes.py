@@ -249,7 +249,7 @@ class References:
 
 _FIRST: Final = f"{RDF}first"
 _OF_PROPERTIES: Final = ("targetSubjectsOf", "targetObjectsOf", "equals", "disjoint", "lessThan", "lessThanOrEquals")
-_TAKES: Final = {
+TAKES: Final = {
     SUBCLASS.value: "a class",
     TYPE.value: "a class",
     f"{RDFS}subPropertyOf": "a property",
@@ -264,10 +264,10 @@ def fault_of(triple: Triple, shapes: MemoryGraph) -> str | None:
     nothing is. Terms that the shapes describe themselves are no terms of the ontology.
     """
     predicate, node = triple.predicate.value, cast("Term", triple.object)
-    takes_terms = predicate.startswith(SH) or predicate == _FIRST or predicate in _TAKES
+    takes_terms = predicate.startswith(SH) or predicate == _FIRST or predicate in TAKES
     if takes_terms and isinstance(node, NamedNode) and _is_unknown(node) and node not in shapes.by_subject:
         return f"{_short(node)} is not in the ontology{_nearest(node)}"
-    taken = _TAKES.get(predicate)
+    taken = TAKES.get(predicate)
     for term in _terms(node, shapes) if taken else ():
         kind = _kinds().get(term.value)
         if kind is not None and kind != taken:
@@ -306,6 +306,12 @@ def _kinds() -> dict[str, str]:
         for iri, type_ in types.items()
         if iri.startswith(AH)
     }
+
+
+@cache
+def ontology_terms() -> frozenset[str]:
+    """The names of the ontology's terms, without prefix."""
+    return frozenset(iri.removeprefix(AH) for iri in _kinds())
 
 
 def _is_unknown(term: NamedNode) -> bool:
