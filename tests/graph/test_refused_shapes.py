@@ -475,3 +475,61 @@ def test_what_is_beside_a_constraint_in_sparql_is_looked_at_too(tmp_path: Path) 
     (tmp_path / "rules.ttl").write_text(f"{PREFIXES}{NODE}{select} ; sh:node ex:Missing .", "utf-8")
     with pytest.raises(UsageError, match="refers to a shape that no file describes"):
         checked(VALID, by="pyshacl", shapes_dirs=[tmp_path])
+
+
+IN_QUERY: Final = "PREFIX ah: <https://w3id.org/access-history#> SELECT $this ?value WHERE { $this "
+MISSPELT_IN_QUERY: Final = {
+    IN_QUERY + "ah:lable ?value }": "sh:select: ah:lable is not in the ontology",
+    IN_QUERY + "rdfs:lable ?value }": "sh:select: rdfs:lable is no term of RDFS. Perhaps rdfs:label is meant",
+    IN_QUERY + "rdfs:label/^ah:acessType* ?value }": "ah:acessType is not in the ontology. Perhaps ah:accessType",
+    IN_QUERY + "?p ?value FILTER NOT EXISTS { $this a/rdfs:subClassOf* ah:Tabel } }": "Perhaps ah:Table is meant",
+    IN_QUERY + "?p ?value . { SELECT $this { OPTIONAL { $this ah:nmae 1 } } } }": "ah:nmae is not in the ontology",
+    IN_QUERY + "?p ?value FILTER(?p IN (ah:nmae, rdfs:label)) }": "ah:nmae is not in the ontology",
+    IN_QUERY + "?p ?value FILTER(DATATYPE(?value) = xsd:Integer) }": "xsd:Integer is no term of XML Schema",
+    IN_QUERY.replace("https", "http") + "ah:readColumn ?value }": "the namespace of http://w3id.org/access-history#re",
+    "SELECT $this WHERE { $this <https://w3id.org/access-history#lable> ?x }": "ah:lable is not in the ontology",
+    "SELECT $this WHERE { $this mine:lable ?x }": "ah:lable is not in the ontology",
+}
+DECLARED: Final = (
+    "<https://example.org/o> a owl:Ontology ; "
+    "sh:declare [ sh:prefix 'mine' ; sh:namespace 'https://w3id.org/access-history#'^^xsd:anyURI ] . "
+)
+
+
+@pytest.mark.parametrize("query", MISSPELT_IN_QUERY)
+def test_a_misspelt_term_in_a_query_is_refused(query: str, tmp_path: Path) -> None:
+    (tmp_path / "graph.ttl").write_text("<urn:a> a <urn:b> .", "utf-8")
+    constraint = f'[ sh:select """{query}""" ; sh:prefixes <https://example.org/o> ]'
+    (tmp_path / "mine.ttl").write_text(PREFIXES + DECLARED + SPARQL.format(constraint), "utf-8")
+    with pytest.raises(UsageError) as refused:
+        checked(tmp_path / "graph.ttl", shapes_dirs=[tmp_path / "mine.ttl"])
+    assert str(refused.value).startswith(f"{tmp_path / 'mine.ttl'}: https://example.org/S: sh:select: ")
+    assert MISSPELT_IN_QUERY[query] in str(refused.value)
+
+
+def test_a_misspelt_term_in_the_query_of_a_component_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "graph.ttl").write_text("<urn:a> a <urn:b> .", "utf-8")
+    component = (
+        "ex:My a sh:ConstraintComponent ; sh:parameter [ sh:path ex:most ] ; "
+        "sh:validator [ a sh:SPARQLAskValidator ; sh:ask 'ASK { $value ah:lable ?x }' ; sh:prefixes ex:o ] . "
+    )
+    own = f"{DECLARED.replace('mine', 'ah')} {component} ex:S a sh:NodeShape ; sh:targetClass ah:Table ; ex:most 1 ."
+    (tmp_path / "mine.ttl").write_text(PREFIXES + own, "utf-8")
+    with pytest.raises(UsageError, match=r"https://example\.org/My: sh:ask: ah:lable is not in the ontology"):
+        checked(tmp_path / "graph.ttl", shapes_dirs=[tmp_path / "mine.ttl"])
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        IN_QUERY + "ah:readColumn/prov:used ?value . ?value <https://other.example/lable> 'ah:lable' } # ah:lable",
+        IN_QUERY + "a ah:Own ; $PATH ?value FILTER(?value != 'rdfs:lable') }",
+        "SELECT $this WHERE { $this mine:readColumn ?x }",
+    ],
+)
+def test_a_query_with_known_terms_is_taken(query: str, tmp_path: Path) -> None:
+    (tmp_path / "graph.ttl").write_text("<urn:a> a <urn:b> .", "utf-8")
+    shape = f'[ sh:select """{query}""" ; sh:prefixes <https://example.org/o> ]'
+    own = f"{DECLARED} ah:Own a rdfs:Class . {PROPERTY} sh:sparql {shape} ."
+    (tmp_path / "mine.ttl").write_text(PREFIXES + own, "utf-8")
+    assert checked(tmp_path / "graph.ttl", shapes_dirs=[tmp_path / "mine.ttl"])[0] == []

@@ -265,8 +265,8 @@ def fault_of(triple: Triple, shapes: MemoryGraph) -> str | None:
     """
     predicate, node = triple.predicate.value, cast("Term", triple.object)
     takes_terms = predicate.startswith(SH) or predicate == _FIRST or predicate in TAKES
-    if takes_terms and isinstance(node, NamedNode) and _is_unknown(node) and node not in shapes.by_subject:
-        return f"{_short(node)} is not in the ontology{_nearest(node)}"
+    if takes_terms and isinstance(node, NamedNode) and (fault := fault_of_term(node, shapes)):
+        return fault
     taken = TAKES.get(predicate)
     for term in _terms(node, shapes) if taken else ():
         kind = _kinds().get(term.value)
@@ -274,6 +274,13 @@ def fault_of(triple: Triple, shapes: MemoryGraph) -> str | None:
             name = f"sh:{predicate.removeprefix(SH)}" if predicate.startswith(SH) else predicate.rpartition("#")[2]
             return f"{_short(term)} is {kind}, and {name} takes {taken}"
     return None
+
+
+def fault_of_term(term: NamedNode, shapes: MemoryGraph) -> str | None:
+    """What is wrong with a term of the ontology; None if nothing is, or if the shapes describe it."""
+    if not _is_unknown(term) or term in shapes.by_subject:
+        return None
+    return f"{_short(term)} is not in the ontology{_nearest(term)}"
 
 
 def fault_of_class(shape: Term) -> str | None:
