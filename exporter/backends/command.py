@@ -15,7 +15,7 @@ from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from exporter.backends.attempts import Attempts, Pace
+from exporter.backends.attempts import LONGEST_WAIT_ASKED, Attempts, Pace
 from exporter.backends.backend import Backend, Client, client
 from exporter.backends.delivery import Delivery
 from exporter.backends.event import Json
@@ -25,7 +25,7 @@ from exporter.backends.index import Index, require_events
 from exporter.backends.ledger import SENDING, Delivered, Ledger
 from exporter.backends.plan import Plan, PushCounts, Warn, duration, say
 from exporter.backends.profiles import PushOptions, profile
-from exporter.backends.secrecy import Secrets
+from exporter.backends.secrecy import BackendAnswer, Secrets
 from exporter.backends.verify import Verification, Verified
 from exporter.backends.verify_datahub import DataHubVerification
 from exporter.backends.verify_marquez import MarquezVerification
@@ -235,6 +235,7 @@ class _Push:
         self._sender = backend.sender(choices.concurrency, choices.patience)
         self._profile = choices.profile or backend.profile
         self._is_silent = False
+        self._wait: float | None = None
         self._problem: str | None = None
         self.verified: Verified | None = None
 
@@ -262,20 +263,24 @@ class _Push:
 
     def _recognise(self) -> None:
         """Sets the profile, unless it is known, to that which the backend's answer shows, if any. One that does not
-        answer is asked again as long as the user's patience lasts: events for Marquez that are not sent as its own
-        would give runs other jobs. If it never answers, the events are not waited for once more.
+        answer is asked again as long as the user's patience lasts, and not before the time that it asks for: events for
+        Marquez that are not sent as its own would give runs other jobs. If it never answers, the events are not waited
+        for once more.
         """
         sender, patience, name = self._sender, self._patience, self._backend.name
         if self._profile or not isinstance(sender, HttpSender):
             return
         until, is_marquez = time.monotonic() + patience, sender.is_marquez()
-        if is_marquez is None and patience:
+        if isinstance(is_marquez, BackendAnswer) and patience:
             self._warn(f"{name} does not answer what it is; asking again for {duration(patience)} (--patience)")
-        while is_marquez is None and time.monotonic() < until:
-            time.sleep(min(_PAUSE, patience))
+        while isinstance(is_marquez, BackendAnswer) and time.monotonic() < until:
+            wait = is_marquez.wait or min(_PAUSE, patience)
+            if wait > LONGEST_WAIT_ASKED:
+                break
+            time.sleep(wait)
             is_marquez = sender.is_marquez()
-        if is_marquez is None:
-            self._patience, self._is_silent = 0, True
+        if isinstance(is_marquez, BackendAnswer):
+            self._patience, self._is_silent, self._wait = 0, True, is_marquez.wait
         elif is_marquez:
             self._warn(f"{name} answers as Marquez does: profile marquez (--profile any sends the events as they are)")
             self._profile = "marquez"
@@ -305,6 +310,8 @@ class _Push:
     def _send(self, index: Index, ledger: Ledger) -> bool:
         choices, interrupted = self._choices, False
         pace = Pace(choices.rate, choices.concurrency)
+        if self._wait and self._wait <= LONGEST_WAIT_ASKED:
+            pace.pause(self._wait)
         attempts = Attempts(self._fit, self._sender, ledger, pace, self._patience, self._say_silent)
         self._delivery = Delivery(index, attempts, ledger, pace, is_parallel=self._sender.parallel)
         self._progress = PushProgress(self._warn, shows=self._shows, advises=choices.runs == "all")

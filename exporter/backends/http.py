@@ -196,9 +196,10 @@ class HttpSender:
             return self._of_status(response, response.status, _beginning(response, limit)), {}
         return _document(*content_of(response, limit, _LONGEST_DOCUMENT))
 
-    def is_marquez(self) -> bool | None:
+    def is_marquez(self) -> bool | BackendAnswer:
         """Whether the backend answers as Marquez does: its API has namespaces beside the address for events. Its events
-        go to the same path as those of other backends, so the address alone does not show it. None: no answer.
+        go to the same path as those of other backends, so the address alone does not show it. One that is silent, or
+        asks to wait, has not answered: that is returned.
 
         It cannot list them any more once anybody sent it a namespace that it refuses; then the one that every Marquez
         has shows it.
@@ -209,10 +210,12 @@ class HttpSender:
         limit = urllib3.Timeout(connect=timeout, read=timeout)
         answer, namespaces = self.read(["namespaces"], {}, "/lineage", limit=limit)
         if answer.kind in (AnswerKind.SILENT, AnswerKind.BUSY):
-            return None
+            return answer
         if isinstance(namespaces, dict) and isinstance(namespaces.get("namespaces"), list):
             return True
-        _, namespace = self.read(["namespaces", "default"], {}, "/lineage", limit=limit)
+        answer, namespace = self.read(["namespaces", "default"], {}, "/lineage", limit=limit)
+        if answer.kind in (AnswerKind.SILENT, AnswerKind.BUSY):
+            return answer
         return isinstance(namespace, dict) and namespace.get("name") == "default"
 
     def close(self) -> str | None:

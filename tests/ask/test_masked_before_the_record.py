@@ -128,6 +128,17 @@ def ended_by_name(*rows: Json) -> list[Json]:
     return [{**row, "policies_referenced": policies} if row.get("policies_referenced") else row for row in ended(*rows)]
 
 
+OF_A_TAG: Final = (
+    "Some rows give D.S.MASK without an id, and others with it, where queries enforced it and where it was"
+)
+ON_A_TAG: Final = {
+    "enforced": (of_mask("ADD"), lambda first, *rows: [*first, *ended_by_name(*rows)]),
+    "set": (
+        {"maskingPolicies": {"D.S.MASK": {"subOperationType": "ADD"}}},
+        lambda first, *rows: [*first, *ended(*rows)],
+    ),
+}
+"""What rows set on a tag, and what happened then: the one with the id of the policy, the other by its name alone."""
 UNSET_BY_NAME: Final = "Some rows set or unset D.S.MASK without an id"
 ENDED_BY_NAME: Final[Mapping[str, tuple[Sequence[Json], str]]] = {
     "unset-by-name": (ended(unset_by_name()), UNSET_BY_NAME),
@@ -144,6 +155,47 @@ ENDED_BY_NAME: Final[Mapping[str, tuple[Sequence[Json], str]]] = {
             *ended_by_name(changed(TAG, **of_mask("DROP"))),
         ],
         ENFORCED_BY_NAME,
+    ),
+    **{
+        f"{form}-by-name-and-tag-of-{what}-{how}": (
+            told([changed(TAG, **set_on_tag), had("ADD")], *end),
+            # The DROP of a tag ends the setting of the policy on it, which has its id.
+            OF_A_TAG if form == "set" or how == "unset" else ENFORCED_BY_NAME,
+        )
+        for form, (set_on_tag, told) in ON_A_TAG.items()
+        for what, had in TAGGED.items()
+        for how, end in (
+            ("unset", [had("DROP")]), ("dropped", [changed(TAG, "DROP")]),
+            ("renamed", [changed(TAG, objectName={"value": "D.S.P2"}), changed(TAG, "DROP")]),
+        )
+    },
+    **{
+        f"{form}-by-name-and-column-renamed": (
+            told(
+                [changed(TAG, **set_on_tag), TAGGED["column"]("ADD")],
+                changed(T, columns={"C": {"objectName": {"value": "F"}}}), changed(T, columns={"F": of_tag("DROP")}),
+            ),
+            OF_A_TAG,
+        )
+        for form, (set_on_tag, told) in ON_A_TAG.items()
+    },
+    **{
+        f"{form}-by-name-{name}": (told([changed(TAG, **set_on_tag), *rows], *end), "")
+        for form, (set_on_tag, told) in ON_A_TAG.items()
+        for name, rows, end in (
+            ("and-kept", [TAGGED["column"]("ADD")], []),
+            ("and-tag-of-another-table-unset", [changed(OTHER, **of_tag("ADD"))], [changed(OTHER, **of_tag("DROP"))]),
+            ("and-tag-of-another-column-unset", [changed(T, columns={"X": of_tag("ADD")})],
+             [changed(T, columns={"X": of_tag("DROP")})]),
+            ("and-tag-unset-before", [TAGGED["column"]("ADD"), TAGGED["column"]("DROP")], []),
+        )
+    },
+    "set-on-a-tag-in-both-forms": (
+        [
+            changed(TAG, **of_mask("ADD")), TAGGED["column"]("ADD"), enforced(), TAGGED["column"]("DROP"),
+            changed(by_name(TAG), **ON_A_TAG["set"][0]),
+        ],
+        "",
     ),
     "enforced-by-name-and-never-unset": ([changed(T, columns=SET_MASK), *ended_by_name(read(OTHER))], ""),
     "policy-dropped-by-name": (ended(changed(by_name(POLICY), "DROP")), f"{OTHER_FORM} dropped"),
@@ -287,7 +339,7 @@ def test_what_may_have_ended_such_a_mask_is_told(story: str, whole: Store) -> No
             assert said in told, question
         else:
             assert not any(
-                text in told for text in (UNSET_BY_NAME, ENFORCED_BY_NAME, OTHER_FORM, "though it was there")
+                text in told for text in (UNSET_BY_NAME, ENFORCED_BY_NAME, OF_A_TAG, OTHER_FORM, "though it was there")
             ), question
     before = asked("unmasked-reads", graph, until=at(3.5)).notes
     assert not any("though it was there" in note for note in before)

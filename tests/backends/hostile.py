@@ -53,7 +53,8 @@ class Reply:
 class Hostile:
     """``with Hostile(reply) as server``: ``server.taken`` are the events that were answered with 2xx, as they came in.
     A taken one is in the list before its sender knows. ``told``: the bodies of answers to GET, by path; ``away``: how
-    many GETs are answered with the status ``away_as`` before.
+    many GETs are answered with the status ``away_as`` before (or each with one of these), and ``away_for``: their
+    Retry-After. ``got``: when each GET came.
     """
 
     def __init__(
@@ -62,12 +63,16 @@ class Hostile:
         *,
         told: dict[str, str] | None = None,
         away: int = 0,
-        away_as: int = 503,
+        away_as: int | tuple[int, ...] = 503,
+        away_for: str = "",
     ) -> None:
+        self.got: list[float] = []
         self.asked: list[Asked] = []
         self.taken: list[Json] = []
         self.connections, self._closed = 0, 0
-        self._told, self._away, self._away_as = told or {}, away, away_as
+        self._told = told or {}
+        codes = away_as if isinstance(away_as, tuple) else (away_as,) * away
+        self._not_yet = [Reply(code, headers={"Retry-After": away_for} if away_for else {}) for code in codes]
         self._reply, self._lock, self._tries = reply, threading.Lock(), dict[str, int]()
         self._ended = threading.Event()
 
@@ -92,11 +97,11 @@ class Hostile:
                 hostile._answer(self)
 
             def do_GET(self) -> None:
-                hostile._away -= 1
+                hostile.got.append(time.monotonic())
                 body = hostile._told.get(self.path)
-                reply = (
-                    Reply(hostile._away_as) if hostile._away >= 0 else Reply(404) if body is None else Reply(200, body)
-                )
+                reply = Reply(404) if body is None else Reply(200, body)
+                if hostile._not_yet:
+                    reply = hostile._not_yet.pop(0)
                 hostile._write(self, reply)
 
             def log_message(self, *_: object) -> None:

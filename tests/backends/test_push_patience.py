@@ -148,6 +148,37 @@ def test_marquez_is_recognised_by_its_answer(
     assert said.count("does not answer what it is; asking again for 1 min") == bool(away)
 
 
+@pytest.mark.parametrize("status", [429, 503])
+def test_it_is_not_asked_again_before_it_wants_to_be(
+    status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Retry-After (RFC 9110, section 10.2.3)."""
+    where = folder(tmp_path / "out", EVENTS[:1])
+    with Hostile(told=LISTED, away=1, away_as=status, away_for="2") as server:
+        assert "profile marquez" in push(where, server.url, capsys, "--patience", "60").said
+        first, second = server.got[:2]
+    assert second - first >= 2
+
+
+@pytest.mark.parametrize("away_for", ["2", ""])
+def test_one_that_does_not_tell_its_only_namespace_yet_is_asked_again(
+    away_for: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It cannot list its namespaces, and then asks to wait: that does not say that it is no Marquez."""
+    where = folder(tmp_path / "out", EVENTS[:1])
+    with Hostile(told=BROKEN_LIST, away=2, away_as=(404, 429), away_for=away_for) as server:
+        assert "profile marquez" in push(where, server.url, capsys, "--patience", "60").said
+
+
+def test_one_that_wants_to_wait_for_long_is_not_waited_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = folder(tmp_path / "out", EVENTS[:1])
+    begun = time.monotonic()
+    with Hostile(lambda _: Reply(429, headers={"Retry-After": "3600"}), away=9, away_as=429, away_for="3600") as server:
+        assert push(where, server.url, capsys, "--patience", "60")[:2] == (3, counted(left=1))
+        assert len(server.got) == 1
+    assert time.monotonic() - begun < 30
+
+
 def test_the_patience_is_not_used_up_twice(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -243,6 +243,23 @@ def test_what_may_pass_is_asked_again(
         assert push(events, None, capsys)[:2] == (0, counted(delivered=6))
 
 
+@pytest.mark.parametrize("patience", ["0", "0.1", "60"])
+def test_a_token_endpoint_is_not_asked_again_before_it_wants_to_be(
+    patience: str, backend: Hostile, events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Retry-After (RFC 9110, section 10.2.3), also where the first token is for the question what the backend is."""
+    asked = list[float]()
+
+    def answer(number: int) -> bytes:
+        asked.append(time.monotonic())
+        return reply(429, headers="Retry-After: 2\r\n") if number == 1 else reply(body={"token": TOKEN})
+
+    with Endpoint(answer) as tokens:
+        settings(tmp_path, type="http", url=backend.url, auth={**JWT, "tokenEndpoint": tokens.url})
+        assert push(events, None, capsys, "--patience", patience)[:2] == (0, counted(delivered=6))
+    assert asked[1] - asked[0] >= 2
+
+
 @pytest.mark.parametrize(
     "body",
     [[TOKEN], {"token": ""}, {"token": None}, {"token": 5}, {"other": TOKEN}, "text"],

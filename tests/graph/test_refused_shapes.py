@@ -164,9 +164,10 @@ def test_shapes_that_would_not_be_read_are_refused(name: str, tmp_path: Path) ->
     (tmp_path / "finance").mkdir()
     (tmp_path / "strict.ttl").write_text(f"{PREFIXES} {NODE} sh:nodeKind sh:IRI .", "utf-8")
     more = f"{PREFIXES} {NODE} sh:minCount 1 .".encode()
-    (tmp_path / name).write_bytes(gzip.compress(more) if name.endswith(".gz") else more)
-    with pytest.raises(UsageError, match=f"{name}: has shapes that would not be read"):
-        load([tmp_path])
+    for written in (more, more.replace(b"http://www.w3.org/ns/shacl#", b"https://www.w3.org/ns/shacl/")):
+        (tmp_path / name).write_bytes(gzip.compress(written) if name.endswith(".gz") else written)
+        with pytest.raises(UsageError, match=f"{name}: has shapes that would not be read"):
+            load([tmp_path])
     if name == "finance/more.ttl":
         (tmp_path / name).write_text(f"{PREFIXES} ex:Other sh:targetClass ah:Query ; sh:nodeKind sh:IRI .", "utf-8")
         assert load([tmp_path, tmp_path / "finance"]), "it is given, too"
@@ -321,6 +322,98 @@ def test_what_can_never_apply_is_refused_by_export_and_validate(turtle: str, tmp
         assert str(of_validate.value) == str(of_export.value), by
 
 
+GOOD: Final = PREFIXES + "ex:Good a sh:NodeShape ; sh:targetClass ah:User ; sh:property [ sh:path ah:userName ] .\n"
+W3: Final = "www.w3.org/ns/shacl"
+SHACL: Final = f"http://{W3}#"
+OURS: Final = "w3id.org/access-history"
+MISSPELT_SHACL: Final = (
+    f"https://{W3}#", f"http://{W3}/", f"http://{W3}", f"http://{W3.upper()}#", "http://w3.org/ns/shacl#", f"{W3}#",
+    "http://www.w3.org/ns/shcal#", "http://www.w3.org/shacl#", f"htp://{W3}#", "https://example.org/shacl#",
+)  # fmt: skip
+BEFORE: Final = "ex:S a sh:NodeShape ; sh:targetClass ah:Table ; sh:property [ sh:path {} ; sh:maxCount 0 ] ."
+MISSPELT: Final = {
+    **{
+        f"@prefix sh: <{space}> . {BEFORE.format('rdfs:label')}": f"or @prefix sh: <{SHACL}>"
+        for space in MISSPELT_SHACL
+    },
+    **{
+        f"@prefix ah: <{space}> . {BEFORE.format('rdfs:label')}": f"Write https://{OURS}#Table, or @prefix ah: <https:"
+        for space in (
+            f"http://{OURS}#",
+            f"https://{OURS}/",
+            f"https://{OURS}",
+            f"https://www.{OURS}#",
+            f"HTTPS://{OURS}#",
+        )
+    },
+    "@prefix ah: <http://w3id.org/access-history#> . ah:Table a sh:NodeShape, rdfs:Class .": "misspelt. Write https://",
+    "@prefix prov: <https://www.w3.org/ns/prov#> . "
+    + BEFORE.format("prov:used"): "or @prefix prov: <http://www.w3.org",
+    "@prefix prov: <http://www.w3.org/ns/prov/> . "
+    + BEFORE.format("prov:used"): "Write http://www.w3.org/ns/prov#used",
+    "@prefix dcterms: <https://purl.org/dc/terms/> . " + BEFORE.format("dcterms:hasPart"): "or @prefix dcterms: <http:",
+    "@prefix rdfs: <https://www.w3.org/2000/01/rdf-schema#> . " + BEFORE.format("rdfs:label"): "or @prefix rdfs: <",
+    "@prefix xsd: <http://www.w3.org/2001/XMLSchema/> . "
+    + BEFORE.format("rdfs:label ; sh:datatype xsd:string"): "Write http://www.w3.org/2001/XMLSchema#string",
+    "@prefix owl: <http://www.w3.org/2002/07/owl/> . <> owl:imports ah: .": "or @prefix owl: <http://www.w3.org/2002/07",
+    "<> owl:import <https://example.org/strict> .": "owl:import is no term of OWL. Perhaps owl:imports is meant",
+    BEFORE.format("rdfs:lable"): "S: rdfs:lable is no term of RDFS. Perhaps rdfs:label is meant",
+    BEFORE.format("( ah:readColumn rdf:Type )"): "S: rdf:Type is no term of RDF. Perhaps rdf:type is meant",
+    BEFORE.format("prov:wasDerivedForm"): "prov:wasDerivedForm is no term of PROV-O. Perhaps prov:wasDerivedFrom is",
+    BEFORE.format(
+        "rdfs:label ; sh:not [ sh:datatype xsd:String ]"
+    ): "xsd:String is no term of XML Schema. Perhaps xsd:s",
+    BEFORE.format('rdfs:label ; sh:not [ sh:hasValue "1"^^xsd:Integer ]'): "xsd:Integer is no term of XML Schema. Perh",
+    BEFORE.format('rdfs:label ; sh:not [ sh:in ( "1"^^xsd:numeric ) ]'): "xsd:numeric is no term of XML Schema",
+    "ex:S rdf:Type sh:NodeShape ; rdfs:comment 1 .": "S: rdf:Type is no term of RDF. Perhaps rdf:type is meant",
+    "ex:C rdfs:subclassOf ah:Table .": "C: rdfs:subclassOf is no term of RDFS. Perhaps rdfs:subClassOf is meant",
+    BEFORE.format(f"rdfs:label ; sh:severity <https://{W3}#Warning>"): f"Write {SHACL}Warning, or",
+}
+
+
+@pytest.mark.parametrize("is_beside", [True, False])
+@pytest.mark.parametrize("turtle", MISSPELT)
+def test_a_misspelt_namespace_or_term_is_refused_beside_good_shapes(
+    turtle: str, tmp_path: Path, *, is_beside: bool
+) -> None:
+    """In the same file, or in another one of the folder: all would conform to what tests nothing."""
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "a.ttl").write_text(GOOD, "utf-8")
+    bad = tmp_path / "rules" / ("b.ttl" if is_beside else "a.ttl")
+    bad.write_text((PREFIXES if is_beside else GOOD) + turtle, "utf-8")
+    (tmp_path / "graph.ttl").write_text(f"{PREFIXES} ex:a a ah:Table .", "utf-8")
+    with pytest.raises(UsageError) as of_export:
+        load([tmp_path / "rules"])
+    assert MISSPELT[turtle] in str(of_export.value)
+    assert str(of_export.value).startswith(f"{bad}: ")
+    for by in ("pyshacl", "compiled"):
+        with pytest.raises(UsageError) as of_validate:
+            checked(tmp_path / "graph.ttl", by=by, shapes_dirs=[tmp_path / "rules"])
+        assert str(of_validate.value) == str(of_export.value), by
+
+
+@pytest.mark.parametrize(
+    "turtle",
+    [
+        "ex:o a owl:Ontology ; rdfs:seeAlso <https://www.w3.org/TR/shacl/>, <http://www.w3.org/ns/shacl> .",
+        "ex:o <https://purl.org/dc/terms/title> 'Rules' ; <https://www.w3.org/2000/01/rdf-schema#label> 1 .",
+        "ex:n a ex:Note ; ex:targetClass ex:C ; ex:path 'x' ; ex:about <http://w3id.org/access-history#Table> .",
+        "[] <http://www.w3.org/2001/XMLSchema-instance#type> 'x' ; rdf:_1 ex:a ; ex:q '1'^^<urn:type> .",
+        "@prefix ex2: <https://example.org/sub#> . ex2:NodeShape rdfs:subClassOf sh:NodeShape .",
+        BEFORE.format("<http://www.w3.org/ns/dcat#dataset>"),
+        BEFORE.format("prov:qualifiedGenerationOf"),
+        BEFORE.format("prov:has_anchor"),
+        BEFORE.format("<https://example.org/xmlschema#integer> ; sh:datatype <http://www.w3.org/2001/XMLSchema#gYear>"),
+        BEFORE.format("rdfs:label ; sh:node <https://w3id.org/access-history/shapes#Query>"),
+        f"@prefix own: <https://{OURS}/> . ex:S sh:targetClass own:Own ; sh:nodeKind sh:IRI . own:Own a rdfs:Class .",
+    ],
+)
+def test_other_rdf_beside_shapes_is_taken(turtle: str, tmp_path: Path) -> None:
+    (tmp_path / "a.ttl").write_text(GOOD, "utf-8")
+    (tmp_path / "b.ttl").write_text(PREFIXES + turtle, "utf-8")
+    assert load([tmp_path])
+
+
 @pytest.mark.parametrize(
     "turtle",
     [
@@ -382,3 +475,61 @@ def test_what_is_beside_a_constraint_in_sparql_is_looked_at_too(tmp_path: Path) 
     (tmp_path / "rules.ttl").write_text(f"{PREFIXES}{NODE}{select} ; sh:node ex:Missing .", "utf-8")
     with pytest.raises(UsageError, match="refers to a shape that no file describes"):
         checked(VALID, by="pyshacl", shapes_dirs=[tmp_path])
+
+
+IN_QUERY: Final = "PREFIX ah: <https://w3id.org/access-history#> SELECT $this ?value WHERE { $this "
+MISSPELT_IN_QUERY: Final = {
+    IN_QUERY + "ah:lable ?value }": "sh:select: ah:lable is not in the ontology",
+    IN_QUERY + "rdfs:lable ?value }": "sh:select: rdfs:lable is no term of RDFS. Perhaps rdfs:label is meant",
+    IN_QUERY + "rdfs:label/^ah:acessType* ?value }": "ah:acessType is not in the ontology. Perhaps ah:accessType",
+    IN_QUERY + "?p ?value FILTER NOT EXISTS { $this a/rdfs:subClassOf* ah:Tabel } }": "Perhaps ah:Table is meant",
+    IN_QUERY + "?p ?value . { SELECT $this { OPTIONAL { $this ah:nmae 1 } } } }": "ah:nmae is not in the ontology",
+    IN_QUERY + "?p ?value FILTER(?p IN (ah:nmae, rdfs:label)) }": "ah:nmae is not in the ontology",
+    IN_QUERY + "?p ?value FILTER(DATATYPE(?value) = xsd:Integer) }": "xsd:Integer is no term of XML Schema",
+    IN_QUERY.replace("https", "http") + "ah:readColumn ?value }": "the namespace of http://w3id.org/access-history#re",
+    "SELECT $this WHERE { $this <https://w3id.org/access-history#lable> ?x }": "ah:lable is not in the ontology",
+    "SELECT $this WHERE { $this mine:lable ?x }": "ah:lable is not in the ontology",
+}
+DECLARED: Final = (
+    "<https://example.org/o> a owl:Ontology ; "
+    "sh:declare [ sh:prefix 'mine' ; sh:namespace 'https://w3id.org/access-history#'^^xsd:anyURI ] . "
+)
+
+
+@pytest.mark.parametrize("query", MISSPELT_IN_QUERY)
+def test_a_misspelt_term_in_a_query_is_refused(query: str, tmp_path: Path) -> None:
+    (tmp_path / "graph.ttl").write_text("<urn:a> a <urn:b> .", "utf-8")
+    constraint = f'[ sh:select """{query}""" ; sh:prefixes <https://example.org/o> ]'
+    (tmp_path / "mine.ttl").write_text(PREFIXES + DECLARED + SPARQL.format(constraint), "utf-8")
+    with pytest.raises(UsageError) as refused:
+        checked(tmp_path / "graph.ttl", shapes_dirs=[tmp_path / "mine.ttl"])
+    assert str(refused.value).startswith(f"{tmp_path / 'mine.ttl'}: https://example.org/S: sh:select: ")
+    assert MISSPELT_IN_QUERY[query] in str(refused.value)
+
+
+def test_a_misspelt_term_in_the_query_of_a_component_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "graph.ttl").write_text("<urn:a> a <urn:b> .", "utf-8")
+    component = (
+        "ex:My a sh:ConstraintComponent ; sh:parameter [ sh:path ex:most ] ; "
+        "sh:validator [ a sh:SPARQLAskValidator ; sh:ask 'ASK { $value ah:lable ?x }' ; sh:prefixes ex:o ] . "
+    )
+    own = f"{DECLARED.replace('mine', 'ah')} {component} ex:S a sh:NodeShape ; sh:targetClass ah:Table ; ex:most 1 ."
+    (tmp_path / "mine.ttl").write_text(PREFIXES + own, "utf-8")
+    with pytest.raises(UsageError, match=r"https://example\.org/My: sh:ask: ah:lable is not in the ontology"):
+        checked(tmp_path / "graph.ttl", shapes_dirs=[tmp_path / "mine.ttl"])
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        IN_QUERY + "ah:readColumn/prov:used ?value . ?value <https://other.example/lable> 'ah:lable' } # ah:lable",
+        IN_QUERY + "a ah:Own ; $PATH ?value FILTER(?value != 'rdfs:lable') }",
+        "SELECT $this WHERE { $this mine:readColumn ?x }",
+    ],
+)
+def test_a_query_with_known_terms_is_taken(query: str, tmp_path: Path) -> None:
+    (tmp_path / "graph.ttl").write_text("<urn:a> a <urn:b> .", "utf-8")
+    shape = f'[ sh:select """{query}""" ; sh:prefixes <https://example.org/o> ]'
+    own = f"{DECLARED} ah:Own a rdfs:Class . {PROPERTY} sh:sparql {shape} ."
+    (tmp_path / "mine.ttl").write_text(PREFIXES + own, "utf-8")
+    assert checked(tmp_path / "graph.ttl", shapes_dirs=[tmp_path / "mine.ttl"])[0] == []

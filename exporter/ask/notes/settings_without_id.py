@@ -19,6 +19,7 @@ from exporter.ask.lookups import Lookups
 from exporter.ask.notes.asked import CHANGES, POLICY_COVERAGE, UNMASKED_READS, Asked
 from exporter.ask.notes.mask_periods import masked_wholes, masks_by_tags
 from exporter.ask.notes.older_masks import Holding, older_masks
+from exporter.ask.notes.tags_without_id import ended_with_their_tags
 from exporter.ask.triples import LATE, MOMENT, Solution, in_utc, iris
 from exporter.ask.without_id import Key, Renaming, change_in_words, linked_names, renamings
 from exporter.graph.terms import full
@@ -58,6 +59,13 @@ def settings_by_name(asked: Asked) -> Iterator[str]:
         yield (
             f"Some rows give {first_of(enforced, _SHOWN)} without an id where queries enforced it, and others unset it "
             "with its id: what was enforced is not taken to end by that, though it may be the same."
+        )
+    of_tags = sorted(_enforced_by_tags(asked) - {*elements, *enforced})
+    if of_tags:
+        yield (
+            f"Some rows give {first_of(of_tags, _SHOWN)} without an id, and others with it, where queries enforced it "
+            "and where it was set on a tag: what was enforced is not taken to end where the tag was unset or dropped, "
+            "though it may be the same."
         )
     yield from _elements_changed(asked)
 
@@ -161,6 +169,14 @@ def _enforced_by_name(asked: Asked) -> Iterator[Solution]:
             is_ended = any((thing, name) in ended for name in columns) or any(until < LATE for until in on_tags)
             if is_ended and (not about or thing in about):
                 yield {"thing": thing, "name": graph.label(row["nameless"])}
+
+
+def _enforced_by_tags(asked: Asked) -> set[str]:
+    """The masks that queries enforced, and rows set on a tag that ended, the one with an id and the other without."""
+    if "ah:PolicySetting" not in SET_BY[asked.name]:
+        return set()
+    about = _with_tags(asked)
+    return {name for thing, name in ended_with_their_tags(asked.graph) if not about or thing in about}
 
 
 def _is_end(graph: Lookups, setting: str) -> bool:

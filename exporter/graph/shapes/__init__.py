@@ -2,6 +2,7 @@
 
 - :mod:`~exporter.graph.shapes.source`: the triples of shapes files, and their values.
 - :mod:`~exporter.graph.shapes.reading`: Turtle -> shapes; a feature that is not compiled is refused by name.
+- :mod:`~exporter.graph.shapes.misspelt`: misspelt namespaces and terms, which are refused.
 - :mod:`~exporter.graph.shapes.on_graph`: shapes on any RDF graph.
 - :mod:`~exporter.graph.shapes.checks`: shapes on one node of the vocabulary, at the speed of an export.
 - :mod:`~exporter.graph.shapes.neighbourhood`: how far a shape looks; shapes on the neighbourhood of one object.

@@ -8,15 +8,18 @@ from __future__ import annotations
 import logging
 import re
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Final, cast
 
 import pyshacl
 from rdflib import SH, XSD, BNode, Graph, Literal, URIRef
+from rdflib.paths import Path
+from rdflib.plugins.sparql import prepareQuery
 
 from exporter.errors import UsageError
+from exporter.graph.shapes import classes, misspelt
 from exporter.graph.shapes.constraints import flags_of
 from exporter.graph.shapes.literals import Expression
 from exporter.graph.shapes.model import BlankNode, NamedNode, Term, sh, text
@@ -51,8 +54,55 @@ def validate(triples: Iterable[Triple], source: ShapesGraph) -> list[Result]:
         problem = problem_of_sparql(source, constraint)
         if problem is not None:
             raise source.refused(shape, problem)
+    _refuse_misspelt(source)
     _search(triples, source)
     return run_pyshacl(triples, source, graph_of(source.triples))
+
+
+def _refuse_misspelt(source: ShapesGraph) -> None:
+    """Raise UsageError for a misspelt term in the text of a query: what it asks for is never there."""
+    for name in ("select", "ask"):
+        for query, subjects in source.graph.pairs(sh(name)):
+            for subject in subjects if isinstance(query, Plain) else ():
+                for iri in sorted(_iris_in(text(query), _prefixes(source, subject))):
+                    term = NamedNode(iri)
+                    fault = misspelt.fault_of_term(term, source.graph) or classes.fault_of_term(term, source.graph)
+                    if fault:
+                        raise source.refused(subject, f"sh:{name}: {fault}")
+
+
+def _prefixes(source: ShapesGraph, constraint: Term) -> dict[str, str]:
+    """The prefixes that a query may use: those that files declare, above all for it, and those that rdflib knows."""
+    known = {prefix: str(namespace) for prefix, namespace in Graph().namespaces()}
+    for_it = {
+        declared for given in source.values(constraint, "prefixes") for declared in source.values(given, "declare")
+    }
+    every = [(declared, holder) for declared, holders in source.graph.pairs(sh("declare")) for holder in holders]
+    for declared, _ in sorted(every, key=lambda pair: pair[0] in for_it):
+        for prefix in source.values(declared, "prefix"):
+            known |= {text(prefix): text(namespace) for namespace in source.values(declared, "namespace")}
+    return known
+
+
+def _iris_in(query: str, prefixes: dict[str, str]) -> set[str]:
+    """The IRIs in a query, as rdflib parses it; none if it does not, which pySHACL reports."""
+    try:
+        return set(_iris(prepareQuery(query, initNs=prefixes).algebra))
+    except Exception:  # noqa: BLE001 - rdflib raises all kinds for what is no query
+        return set()
+
+
+def _iris(part: object) -> Iterator[str]:
+    """The IRIs in a part of a query: those of terms and paths, and the datatypes of literals."""
+    if isinstance(part, URIRef):
+        yield str(part)
+    elif isinstance(part, Literal):
+        yield from _iris(part.datatype)
+    elif isinstance(part, Path):
+        yield from _iris([*vars(part).values()])
+    elif isinstance(part, dict | list | tuple | set):
+        for inner in part.values() if isinstance(part, dict) else part:
+            yield from _iris(inner)
 
 
 def _search(triples: list[Triple], source: ShapesGraph) -> None:

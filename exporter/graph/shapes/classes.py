@@ -249,7 +249,7 @@ class References:
 
 _FIRST: Final = f"{RDF}first"
 _OF_PROPERTIES: Final = ("targetSubjectsOf", "targetObjectsOf", "equals", "disjoint", "lessThan", "lessThanOrEquals")
-_TAKES: Final = {
+TAKES: Final = {
     SUBCLASS.value: "a class",
     TYPE.value: "a class",
     f"{RDFS}subPropertyOf": "a property",
@@ -264,16 +264,23 @@ def fault_of(triple: Triple, shapes: MemoryGraph) -> str | None:
     nothing is. Terms that the shapes describe themselves are no terms of the ontology.
     """
     predicate, node = triple.predicate.value, cast("Term", triple.object)
-    takes_terms = predicate.startswith(SH) or predicate == _FIRST or predicate in _TAKES
-    if takes_terms and isinstance(node, NamedNode) and _is_unknown(node) and node not in shapes.by_subject:
-        return f"{_short(node)} is not in the ontology{_nearest(node)}"
-    taken = _TAKES.get(predicate)
+    takes_terms = predicate.startswith(SH) or predicate == _FIRST or predicate in TAKES
+    if takes_terms and isinstance(node, NamedNode) and (fault := fault_of_term(node, shapes)):
+        return fault
+    taken = TAKES.get(predicate)
     for term in _terms(node, shapes) if taken else ():
         kind = _kinds().get(term.value)
         if kind is not None and kind != taken:
             name = f"sh:{predicate.removeprefix(SH)}" if predicate.startswith(SH) else predicate.rpartition("#")[2]
             return f"{_short(term)} is {kind}, and {name} takes {taken}"
     return None
+
+
+def fault_of_term(term: NamedNode, shapes: MemoryGraph) -> str | None:
+    """What is wrong with a term of the ontology; None if nothing is, or if the shapes describe it."""
+    if not _is_unknown(term) or term in shapes.by_subject:
+        return None
+    return f"{_short(term)} is not in the ontology{_nearest(term)}"
 
 
 def fault_of_class(shape: Term) -> str | None:
@@ -306,6 +313,12 @@ def _kinds() -> dict[str, str]:
         for iri, type_ in types.items()
         if iri.startswith(AH)
     }
+
+
+@cache
+def ontology_terms() -> frozenset[str]:
+    """The names of the ontology's terms, without prefix."""
+    return frozenset(iri.removeprefix(AH) for iri in _kinds())
 
 
 def _is_unknown(term: NamedNode) -> bool:

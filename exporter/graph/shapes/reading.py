@@ -16,6 +16,7 @@ from pyoxigraph import Store, Triple
 
 from exporter.errors import UsageError
 from exporter.graph.shapes import classes as terms
+from exporter.graph.shapes import misspelt
 from exporter.graph.shapes.components import PARAMETERS, Parameters
 from exporter.graph.shapes.model import (
     SH,
@@ -38,6 +39,7 @@ _MAY_BE_SHAPES: Final = frozenset(
     {*FORMATS, ".json", ".n3", ".ntriples", ".nq", ".owl", ".rdf", ".shacl", ".trig", ".turtle", ".xml"}
 )
 """Endings, in lower case, of files that may have shapes."""
+_names_shacl: Final = re.compile(rb"w3\.org/ns/shacl[#/]", re.IGNORECASE).search
 _IMPORTS: Final = NamedNode("http://www.w3.org/2002/07/owl#imports")
 _OF_NO_USE: Final = ("https://w3id.org/access-history", "http://www.w3.org/", "http://purl.org/dc/")
 """How the names begin of what need not be imported: this program's ontology and shapes, which are always there, and the
@@ -96,10 +98,10 @@ def _refuse_imports(by_file: dict[Path, list[Triple]]) -> None:
 
 
 def _has_shapes(path: Path) -> bool:
-    """Whether a file of any syntax names the vocabulary of SHACL."""
+    """Whether a file of any syntax names the vocabulary of SHACL, if need be with its namespace misspelt."""
     try:
         with opened(path) as file:
-            return b"http://www.w3.org/ns/shacl#" in file.read()
+            return _names_shacl(file.read()) is not None
     except BROKEN:
         return False
 
@@ -184,6 +186,9 @@ def _check_used(source: ShapesGraph, by_file: dict[Path, list[Triple]], folders:
     """Raises where a user's file or shape can never apply to anything: it would be silent for ever."""
     given = [triple for triples in by_file.values() for triple in triples]
     shapes = _shapes_of(given)
+    for triple in given:
+        if fault := misspelt.fault_of(triple, source.graph):
+            raise source.refused(cast("Term", triple.subject), fault)
     used = {triple.object for triple in source.triples}
     for folder, files in folders:
         about = {file: {triple.subject for triple in by_file[file.resolve()]} for file in files}
@@ -196,7 +201,8 @@ def _check_used(source: ShapesGraph, by_file: dict[Path, list[Triple]], folders:
     classes = source.classes_of_classes()
     for subject in shapes:
         is_class = not classes.isdisjoint(source.graph.objects(subject, TYPE))
-        if is_class and (fault := terms.fault_of_class(subject)):
+        fault_of_name = misspelt.fault_of_term(subject, source.graph) if isinstance(subject, NamedNode) else None
+        if is_class and (fault := fault_of_name or terms.fault_of_class(subject)):
             raise source.refused(subject, fault)
         if subject not in used and not _has_target(source, subject) and not source.values(subject, "deactivated"):
             problem = "applies to nothing: it has no target, and no other shape refers to it"
