@@ -16,7 +16,8 @@ from exporter.ask.answers import first_of
 from exporter.ask.lookups import Lookups
 from exporter.ask.notes.asked import FOLLOWING, FOLLOWING_ALL, UNMASKED_COPIES, Asked
 from exporter.ask.notes.changes_without_id import OF_ALL
-from exporter.ask.notes.columns import copies_of, starts_of_copies
+from exporter.ask.notes.columns import copies_of, filled_as_wholes, starts_of_copies
+from exporter.ask.notes.left_out import is_by_day
 from exporter.ask.triples import EARLY, LATE, Solution, in_utc
 from exporter.system.reachable import reachable
 
@@ -28,6 +29,7 @@ _OF_READERS: Final = (
 _OF_WRITES: Final = ("page-writes", "writers")
 _OF_WRITERS: Final = ("column-lineage", *_OF_WRITES)
 """Questions about the reads of objects, and about what was written to one."""
+_END_UP: Final = "end-up"
 _SHOWN: Final = 5
 _LOOKED_AT: Final = 10_000
 """How many nodes a note looks at, at most."""
@@ -39,7 +41,7 @@ SELECT DISTINCT ?nameless ?thing ?name WHERE {
 }
 ORDER BY ?name
 """
-_OF_GRANTS: Final = ("end-up", "exposure")
+_OF_GRANTS: Final = (_END_UP, "exposure")
 _IS_GRANTED: Final = " || EXISTS { ?grant ah:grantedObject|ah:grantee ?nameless }"
 
 
@@ -243,7 +245,7 @@ def _has_name(graph: Lookups, thing: str, nameless: str, time: datetime) -> bool
 def _uses(asked: Asked, place: _Place, other: str) -> Iterator[datetime]:
     """When rows have of the other form of an object what an answer would have of it."""
     graph, is_following = asked.graph, asked.name in FOLLOWING
-    columns = graph.columns_of(other, place.columns) if place.columns else None
+    columns = set(reachable(graph.columns_of(other, place.columns), graph.renamed_columns)) if place.columns else None
     if asked.name in _OF_READERS:
         yield from (time for time in _read(asked, other, columns) if asked.has(time))
     is_up = asked.name in _OF_WRITERS or _is_up(asked)
@@ -258,12 +260,43 @@ def _uses(asked: Asked, place: _Place, other: str) -> Iterator[datetime]:
     if not is_up:
         states = [made for state in states for made in graph.subjects("prov:wasDerivedFrom", state)]
     elif asked.name not in _OF_WRITES:
-        states = [state for state in states if any(graph.objects(state, "prov:wasDerivedFrom"))]
+        states = [state for state in states if _is_filled(graph, state)]
+    if asked.name == _END_UP:
+        yield from filter(asked.has, _read_through_views(graph, other, columns))
+        states += filled_as_wholes(graph, other, columns) if columns else ()
     for state in states:
         for time in _made(graph, graph.text(state, "dcterms:isPartOf") or state):
             is_meant = asked.until is None or time <= asked.until if is_following else asked.has(time)
             if time != EARLY and is_meant:
                 yield time
+
+
+def _is_filled(graph: Lookups, state: str) -> bool:
+    """Whether rows say from what a version of an object or column was filled: of a stage or file, they name no column
+    and of a column no version.
+    """
+    return any(graph.objects(state, "prov:wasDerivedFrom")) or any(graph.derivations_of(state))
+
+
+def _read_through_views(graph: Lookups, thing: str, columns: Collection[str] | None) -> Iterator[datetime]:
+    """When an object, or these columns of it, was read through a view or stream that is certainly over it. Reads by day
+    do not say what was read through a view: then when the view was read.
+    """
+    shown = (
+        shown for shown in graph.subjects("ah:sourceObject", thing) if graph.text(shown, "ah:evidence") == "CERTAIN"
+    )
+    views = {view for view_source in shown for view in graph.objects(view_source, "ah:view")}
+    if is_by_day(graph):
+        yield from (time for view in sorted(views) for time in graph.read_times(view))
+        return
+    for access in graph.subjects("ah:accessedObject", thing) if views else ():
+        if columns is None or not {*columns}.isdisjoint(graph.objects(access, "ah:readColumn")):
+            for read in graph.reads_with(access):
+                accessed = (
+                    one for other in graph.accesses_of(read) for one in graph.objects(other, "ah:accessedObject")
+                )
+                if not views.isdisjoint(accessed):
+                    yield from graph.starts_of(read)
 
 
 def _read(asked: Asked, thing: str, columns: Collection[str] | None) -> Iterator[datetime]:
