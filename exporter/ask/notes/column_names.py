@@ -65,12 +65,12 @@ def _added_since(asked: Asked, thing: str, former: Collection[str]) -> str:
         f"{graph.text(column, 'ah:columnName')} at {as_text(time)}"
         for column in graph.columns_of(thing, names)
         for time in _changes_of(graph, column, "ADD")
-        if any(left < time for left in _left(graph, column))
+        if any(left < time for left in renames_from(graph, column))
     }
     return f" Another column of the name was added since: {first_of(sorted(added), _SHOWN)}." if added else ""
 
 
-def _left(graph: Lookups, column: str) -> Iterator[datetime]:
+def renames_from(graph: Lookups, column: str) -> Iterator[datetime]:
     """When a column lost its name by a RENAME."""
     for new in graph.subjects("ah:renamedFrom", column):
         for version in graph.subjects("prov:specializationOf", new):

@@ -18,6 +18,7 @@ from exporter.ask.notes import (
     columns,
     container_changes,
     empty,
+    ended_with_id,
     enforced_alone,
     enforced_masks,
     former_columns,
@@ -145,6 +146,7 @@ _NOTES: Final = (
     Note(columns.through_shared_views, _OURS, columns.OF_COLUMN_LINEAGE),
     Note(two_forms.with_and_without_id, _OURS),
     Note(two_forms.stages_of_tables_as_others, _OURS),
+    Note(ended_with_id.ended_with_id, only=ended_with_id.OF_DATA_AT_A_TIME),
     # why an answer is empty
     Note(empty.removed_data, _OURS, views.UPWARD, is_of_empty=True),
     Note(empty.same_by_id, _OURS, is_of_empty=True),
