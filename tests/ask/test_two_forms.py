@@ -129,6 +129,75 @@ def test_readers_by_id_of_what_was_also_read_without_it(question: str, given: Js
         assert TOLD not in "\n".join(answer.notes)
 
 
+# --- ways that are not by column --------------------------------------------------------------------------------------
+
+OUT: Final = {"objectDomain": "Stage", "objectId": 7, "objectName": "D.S.OUT", "stageKind": "Internal Named"}
+VIEW: Final = table(8, "D.S.V", domain="View")
+
+
+def unloaded(number: int, source: Json, column: str = "C") -> Json:
+    return {**read(number, source, column), "objects_modified": [OUT]}
+
+
+def loaded(number: int, target: Json) -> Json:
+    """Its row names the stage as the source of a column."""
+    stage = {key: value for key, value in OUT.items() if key != "stageKind"}
+    columns = [{"columnName": "C", "directSources": [stage], "baseSources": [stage]}]
+    return row(
+        number,
+        direct_objects_accessed=[OUT],
+        base_objects_accessed=[OUT],
+        objects_modified=[{**target, "columns": columns}],
+    )
+
+
+def seen(number: int, source: Json, column: str = "C") -> Json:
+    """The column is read through a view."""
+    return {**read(number, source, column), "direct_objects_accessed": [{**VIEW, "columns": [{"columnName": column}]}]}
+
+
+COLUMN: Final = {"column_name": "C"}
+
+
+@pytest.mark.parametrize("reads", ["full", "daily"])
+@pytest.mark.parametrize(
+    ("question", "given", "rows"),
+    [
+        ("end-up", {**OF_A["end-up"], **COLUMN}, [copied(2, A, NAMELESS), unloaded(3, B)]),
+        ("end-up", {**OF_A["end-up"], **COLUMN}, [copied(2, A, B), unloaded(3, NAMELESS)]),
+        ("root-cause", OF_D["root-cause"], [loaded(2, NAMELESS), copied(3, B, D)]),
+        ("root-cause", OF_D["root-cause"], [loaded(2, B), copied(3, NAMELESS, D)]),
+        ("end-up", OF_A["end-up"], [copied(2, A, NAMELESS), seen(3, B)]),
+        ("end-up", {**OF_A["end-up"], **COLUMN}, [copied(2, A, NAMELESS), seen(3, B)]),
+        (
+            "column-copies",
+            OF_A["column-copies"],
+            [copied(2, A, NAMELESS), changed(3, B, {"columns": {"C": {"objectName": {"value": "E"}}}}),
+             copied(4, B, D, "E")],
+        ),
+    ],
+)  # fmt: skip
+def test_a_way_through_the_other_form_is_told(
+    question: str, given: Json, rows: list[Json], reads: str, tmp_path: Path
+) -> None:
+    assert TOLD in notes(question, rows, tmp_path, reads, **given)
+
+
+@pytest.mark.parametrize(
+    ("question", "rows"),
+    [
+        ("end-up", [copied(2, A, B), unloaded(3, B), unloaded(4, NAMELESS, "E")]),
+        ("end-up", [copied(2, A, NAMELESS), seen(3, B, "E")]),
+        ("end-up", [unloaded(2, B), seen(3, B), copied(4, A, NAMELESS)]),
+        ("root-cause", [copied(2, B, D), loaded(3, NAMELESS)]),
+        ("root-cause", [copied(1, A, B), copied(2, B, D), changed(3, B, {}, "DROP"), loaded(4, NAMELESS)]),
+    ],
+)
+def test_no_way_through_the_other_form_is_not_told(question: str, rows: list[Json], tmp_path: Path) -> None:
+    given = {**OF_A, **OF_D}[question]
+    assert TOLD not in notes(question, rows, tmp_path, **{**given, **COLUMN})
+
+
 # --- stages of tables that rows also give as stages of their own ------------------------------------------------------
 
 STAGE: Final = {"objectDomain": "Stage", "objectId": 2, "objectName": "D.S.B"}

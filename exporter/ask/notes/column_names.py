@@ -17,7 +17,7 @@ from exporter.model.identifiers import match_name
 _SPELLINGS_SHOWN: Final = 5
 _SHOWN: Final = 4
 _FEW: Final = 2
-_COUNTED_BY_NAME: Final = {
+COUNTED_BY_NAME: Final = {
     "column-copies": "copies count",
     "column-readers": "reads count",
     "end-up": "copies and reads count",
@@ -32,7 +32,7 @@ def renamed_columns(asked: Asked) -> Iterator[str]:
     """A note on renamed columns of an object: what was done to one counts under the name that it had then, so its other
     names have to be asked for, too. It may have been renamed several times, and another one may have its name.
     """
-    counted, asked_names = _COUNTED_BY_NAME.get(asked.name), asked.match_names("column_name")
+    counted, asked_names = COUNTED_BY_NAME.get(asked.name), asked.match_names("column_name")
     for thing in sorted(asked.things) if counted and asked_names else ():
         renames = sorted(_renames(asked.graph, thing))
         names = set(asked_names)
@@ -65,12 +65,12 @@ def _added_since(asked: Asked, thing: str, former: Collection[str]) -> str:
         f"{graph.text(column, 'ah:columnName')} at {as_text(time)}"
         for column in graph.columns_of(thing, names)
         for time in _changes_of(graph, column, "ADD")
-        if any(left < time for left in _left(graph, column))
+        if any(left < time for left in renames_from(graph, column))
     }
     return f" Another column of the name was added since: {first_of(sorted(added), _SHOWN)}." if added else ""
 
 
-def _left(graph: Lookups, column: str) -> Iterator[datetime]:
+def renames_from(graph: Lookups, column: str) -> Iterator[datetime]:
     """When a column lost its name by a RENAME."""
     for new in graph.subjects("ah:renamedFrom", column):
         for version in graph.subjects("prov:specializationOf", new):
@@ -84,7 +84,7 @@ def dropped_columns(asked: Asked) -> Iterator[str]:
     """A note on each drop of the column that is asked for, if the answer can have something from before it; for an
     empty answer of one time, if there was something before that.
     """
-    names, times = asked.match_names("column_name") if asked.name in _COUNTED_BY_NAME else set(), asked.values("at")
+    names, times = asked.match_names("column_name") if asked.name in COUNTED_BY_NAME else set(), asked.values("at")
     for thing in sorted(asked.things) if names and bool(times) != bool(asked.answer.rows) else ():
         for column, time in sorted(_drops(asked.graph, thing)):
             is_within = (asked.since is None or asked.since <= time) and (asked.until is None or time < asked.until)

@@ -5,7 +5,7 @@ column, or none behind the columns of a view over shared data.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
@@ -239,6 +239,14 @@ def _filled(graph: Lookups, holders: _Holders, *, with_sources: bool = False) ->
             read = _columns_read(graph, made).get(thing)
             if read is not None and (not read or not columns.isdisjoint(read)):
                 yield _Filled(made, thing, read, has_source)
+
+
+def filled_as_wholes(graph: Lookups, thing: str, columns: Collection[str]) -> list[str]:
+    """The versions of objects that were filled by queries that read these columns of one, or of whose reads rows list
+    no columns, where rows do not give a source of all that was filled.
+    """
+    holders = {thing: ({*columns}, set(graph.subjects("prov:specializationOf", thing)))}
+    return [filled.made for filled in _filled(graph, holders)]
 
 
 def _holders(graph: Lookups, starts: Iterable[str]) -> _Holders:

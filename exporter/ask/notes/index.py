@@ -13,10 +13,12 @@ from exporter.ask.notes import (
     changes_without_id,
     clone_shares,
     clones,
+    column_changes_without_id,
     column_names,
     columns,
     container_changes,
     empty,
+    ended_with_id,
     enforced_alone,
     enforced_masks,
     former_columns,
@@ -26,6 +28,7 @@ from exporter.ask.notes import (
     lost_protection,
     made_anew,
     masked_copies,
+    new_readers,
     no_policies,
     object_names,
     older_masks,
@@ -40,7 +43,7 @@ from exporter.ask.notes import (
     views,
     within_agents,
 )
-from exporter.ask.notes.asked import MOST, OF_USER, PAGE, SHIPPED, Asked
+from exporter.ask.notes.asked import CHANGES, MOST, OF_USER, PAGE, SHIPPED, Asked
 
 NOT_ALL: Final = (
     f"Notes look at the first {MOST:,} rows of an answer, and at 10,000 to 100,000 versions, reads and settings behind "
@@ -121,6 +124,7 @@ _NOTES: Final = (
     Note(clones.clones, _OURS),
     Note(changes_without_id.changes_without_id),
     Note(changes_without_id.settings_of_page, (PAGE,), settings_without_id.SET_BY),
+    Note(column_changes_without_id.column_changes, _OURS, column_changes_without_id.OF_COLUMNS),
     Note(views.views_and_streams),
     Note(views.read_by_former_names, (PAGE,), (*views.OF_SOURCES_OF_VIEWS, *views.OF_VIEWS_OVER)),
     Note(shares.shares_beyond, only=("end-up",)),
@@ -143,6 +147,8 @@ _NOTES: Final = (
     Note(columns.through_shared_views, _OURS, columns.OF_COLUMN_LINEAGE),
     Note(two_forms.with_and_without_id, _OURS),
     Note(two_forms.stages_of_tables_as_others, _OURS),
+    Note(new_readers.new_readers_by_name, only=(CHANGES,)),
+    Note(ended_with_id.ended_with_id, only=ended_with_id.OF_DATA_AT_A_TIME),
     # why an answer is empty
     Note(empty.removed_data, _OURS, views.UPWARD, is_of_empty=True),
     Note(empty.same_by_id, _OURS, is_of_empty=True),

@@ -12,6 +12,7 @@ from exporter.ask.answers import first_of
 from exporter.ask.lookups import Lookups
 from exporter.ask.notes.asked import POLICY_COVERAGE, TAG_REACH, UNMASKED_READS, Asked, record_begin
 from exporter.ask.notes.changes_without_id import uncertain_things
+from exporter.ask.notes.column_changes_without_id import with_changed_columns
 from exporter.ask.notes.lost_protection import with_names_of_masked
 from exporter.ask.notes.mask_periods import masked_columns
 from exporter.ask.notes.masks_beside import masks_of_same_reads
@@ -72,7 +73,8 @@ def _nothing_on_objects(asked: Asked) -> Iterator[str]:
     names_by_text = defaultdict[tuple[str, str], list[str]](
         list
     )  # by text, with a mark for the name, and by label: the names
-    for thing in sorted(set(asked.things) - uncertain_things(asked)):
+    uncertain = uncertain_things(asked) | (with_changed_columns(asked) if columns else set())
+    for thing in sorted(set(asked.things) - uncertain):
         own = {match_name(holder.name): holder.name for holder in graph.names_of(thing)}
         label = next(
             (own[asked_name] for asked_name in sorted(asked.match_names()) if asked_name in own), graph.label(thing)

@@ -16,7 +16,8 @@ from exporter.ask.answers import first_of
 from exporter.ask.lookups import Lookups
 from exporter.ask.notes.asked import FOLLOWING, FOLLOWING_ALL, UNMASKED_COPIES, Asked
 from exporter.ask.notes.changes_without_id import OF_ALL
-from exporter.ask.notes.columns import copies_of, starts_of_copies
+from exporter.ask.notes.columns import copies_of, filled_as_wholes, starts_of_copies
+from exporter.ask.notes.left_out import is_by_day
 from exporter.ask.triples import EARLY, LATE, Solution, in_utc
 from exporter.system.reachable import reachable
 
@@ -28,6 +29,7 @@ _OF_READERS: Final = (
 _OF_WRITES: Final = ("page-writes", "writers")
 _OF_WRITERS: Final = ("column-lineage", *_OF_WRITES)
 """Questions about the reads of objects, and about what was written to one."""
+_END_UP: Final = "end-up"
 _SHOWN: Final = 5
 _LOOKED_AT: Final = 10_000
 """How many nodes a note looks at, at most."""
@@ -39,7 +41,7 @@ SELECT DISTINCT ?nameless ?thing ?name WHERE {
 }
 ORDER BY ?name
 """
-_OF_GRANTS: Final = ("end-up", "exposure")
+_OF_GRANTS: Final = (_END_UP, "exposure")
 _IS_GRANTED: Final = " || EXISTS { ?grant ah:grantedObject|ah:grantee ?nameless }"
 
 
@@ -122,7 +124,7 @@ def stages_of_tables_as_others(asked: Asked) -> Iterator[str]:
 # --- what the other form would add ------------------------------------------------------------------------------------
 
 
-class _Place(NamedTuple):
+class Place(NamedTuple):
     """An object that an answer is about, or that its data went through. ``columns``: as they are compared, those that
     it is about, none for the whole; ``times``: when the data came there, or, of an answer about where data came from,
     when it was read there.
@@ -142,10 +144,10 @@ def _adding(asked: Asked, forms: Callable[[Lookups, str], Collection[str]]) -> I
         places = [place for place in _holders_of_copies(asked) if forms(graph, place.thing)]
     elif asked.name in FOLLOWING:
         things = {*asked.lineage.things, *asked.lineage.asked_things}
-        places = [_followed(asked, thing) for thing in sorted(things) if forms(graph, thing)]
+        places = [followed(asked, thing) for thing in sorted(things) if forms(graph, thing)]
     else:
         columns = asked.match_names("column_name")
-        places = [_Place(thing, columns, [EARLY]) for thing in sorted(asked.asked_objects)]
+        places = [Place(thing, columns, [EARLY]) for thing in sorted(asked.asked_objects)]
     # Very many objects with an id, such as tables of each night, may be one without: it is told once.
     done = {*asked.asked_objects, *asked.followed}
     for place in places:
@@ -155,7 +157,7 @@ def _adding(asked: Asked, forms: Callable[[Lookups, str], Collection[str]]) -> I
                 yield place.thing, other
 
 
-def _followed(asked: Asked, thing: str) -> _Place:
+def followed(asked: Asked, thing: str) -> Place:
     """An object that data went through."""
     graph, lineage = asked.graph, asked.lineage
     versions = lineage.columns or set()
@@ -167,13 +169,13 @@ def _followed(asked: Asked, thing: str) -> _Place:
     times = set[datetime]()
     for state in graph.subjects("prov:specializationOf", thing):
         if state in lineage.states:
-            times.update(_left(asked, state) if lineage.is_up else _made(graph, state))
+            times.update(_left(asked, state) if lineage.is_up else made_at(graph, state))
     if thing in lineage.asked_things:
         times.add((asked.until or LATE) if lineage.is_up else EARLY)
-    return _Place(thing, columns, times)
+    return Place(thing, columns, times)
 
 
-def _holders_of_copies(asked: Asked) -> Iterator[_Place]:
+def _holders_of_copies(asked: Asked) -> Iterator[Place]:
     """What holds the data of all columns that an answer follows."""
     graph, starts = asked.graph, starts_of_copies(asked)
     columns, times = defaultdict[str, set[str]](set), defaultdict[str, set[datetime]](set)
@@ -181,15 +183,15 @@ def _holders_of_copies(asked: Asked) -> Iterator[_Place]:
     held = [(column, EARLY) for column in starts]
     for version in graph.at_most(copies_of(graph, first), _LOOKED_AT):
         for column in graph.objects(version, "prov:specializationOf") if version not in first else ():
-            held += [(column, time) for time in _made(graph, asked.lineage.whole(version))]
+            held += [(column, time) for time in made_at(graph, asked.lineage.whole(version))]
     for column, time in held:
         for thing in graph.objects(column, "ah:columnOf"):
             columns[thing].add(graph.text(column, "ah:matchName") or "")
             times[thing].add(time)
-    return (_Place(thing, columns[thing], times[thing]) for thing in sorted(times))
+    return (Place(thing, columns[thing], times[thing]) for thing in sorted(times))
 
 
-def _made(graph: Lookups, state: str) -> list[datetime]:
+def made_at(graph: Lookups, state: str) -> list[datetime]:
     """When the query started that made a version; of one that was there before the first row, the earliest time."""
     makers = graph.objects(state, "prov:wasGeneratedBy")
     return [in_utc(time) for query in makers for time in graph.objects(query, "prov:startedAtTime")] or [EARLY]
@@ -201,10 +203,10 @@ def _left(asked: Asked, state: str) -> list[datetime]:
     """
     graph, reached = asked.graph, asked.lineage.states
     made = (version for version in graph.subjects("prov:wasDerivedFrom", state) if version in reached)
-    return [time for version in made for time in _made(graph, version)] or [asked.until or LATE]
+    return [time for version in made for time in made_at(graph, version)] or [asked.until or LATE]
 
 
-def _adds(asked: Asked, place: _Place, other: str) -> bool:
+def _adds(asked: Asked, place: Place, other: str) -> bool:
     """Whether rows say of the other form of an object what the answer would have, as far as it may be this object: by
     its name alone an object with an id is meant while it has that name.
     """
@@ -220,7 +222,7 @@ def _adds(asked: Asked, place: _Place, other: str) -> bool:
     else:
         times = [use for use in uses if (use <= max(place.times) if is_up else use >= min(place.times))]
     is_stage = graph.text(nameless, "ah:objectId") is not None
-    return bool(times) and (is_stage or any(_has_name(graph, with_id, nameless, time) for time in times))
+    return bool(times) and (is_stage or any(has_name(graph, with_id, nameless, time) for time in times))
 
 
 def _is_up(asked: Asked) -> bool:
@@ -228,7 +230,7 @@ def _is_up(asked: Asked) -> bool:
     return asked.name in FOLLOWING and asked.name not in FOLLOWING_ALL and asked.lineage.is_up
 
 
-def _has_name(graph: Lookups, thing: str, nameless: str, time: datetime) -> bool:
+def has_name(graph: Lookups, thing: str, nameless: str, time: datetime) -> bool:
     """Whether an object has the name of one without an id at a time. What no row makes had its first name before the
     first row that gives it.
     """
@@ -240,10 +242,10 @@ def _has_name(graph: Lookups, thing: str, nameless: str, time: datetime) -> bool
     )
 
 
-def _uses(asked: Asked, place: _Place, other: str) -> Iterator[datetime]:
+def _uses(asked: Asked, place: Place, other: str) -> Iterator[datetime]:
     """When rows have of the other form of an object what an answer would have of it."""
     graph, is_following = asked.graph, asked.name in FOLLOWING
-    columns = graph.columns_of(other, place.columns) if place.columns else None
+    columns = set(reachable(graph.columns_of(other, place.columns), graph.renamed_columns)) if place.columns else None
     if asked.name in _OF_READERS:
         yield from (time for time in _read(asked, other, columns) if asked.has(time))
     is_up = asked.name in _OF_WRITERS or _is_up(asked)
@@ -258,12 +260,43 @@ def _uses(asked: Asked, place: _Place, other: str) -> Iterator[datetime]:
     if not is_up:
         states = [made for state in states for made in graph.subjects("prov:wasDerivedFrom", state)]
     elif asked.name not in _OF_WRITES:
-        states = [state for state in states if any(graph.objects(state, "prov:wasDerivedFrom"))]
+        states = [state for state in states if _is_filled(graph, state)]
+    if asked.name == _END_UP:
+        yield from filter(asked.has, _read_through_views(graph, other, columns))
+        states += filled_as_wholes(graph, other, columns) if columns else ()
     for state in states:
-        for time in _made(graph, graph.text(state, "dcterms:isPartOf") or state):
+        for time in made_at(graph, graph.text(state, "dcterms:isPartOf") or state):
             is_meant = asked.until is None or time <= asked.until if is_following else asked.has(time)
             if time != EARLY and is_meant:
                 yield time
+
+
+def _is_filled(graph: Lookups, state: str) -> bool:
+    """Whether rows say from what a version of an object or column was filled: of a stage or file, they name no column
+    and of a column no version.
+    """
+    return any(graph.objects(state, "prov:wasDerivedFrom")) or any(graph.derivations_of(state))
+
+
+def _read_through_views(graph: Lookups, thing: str, columns: Collection[str] | None) -> Iterator[datetime]:
+    """When an object, or these columns of it, was read through a view or stream that is certainly over it. Reads by day
+    do not say what was read through a view: then when the view was read.
+    """
+    shown = (
+        shown for shown in graph.subjects("ah:sourceObject", thing) if graph.text(shown, "ah:evidence") == "CERTAIN"
+    )
+    views = {view for view_source in shown for view in graph.objects(view_source, "ah:view")}
+    if is_by_day(graph):
+        yield from (time for view in sorted(views) for time in graph.read_times(view))
+        return
+    for access in graph.subjects("ah:accessedObject", thing) if views else ():
+        if columns is None or not {*columns}.isdisjoint(graph.objects(access, "ah:readColumn")):
+            for read in graph.reads_with(access):
+                accessed = (
+                    one for other in graph.accesses_of(read) for one in graph.objects(other, "ah:accessedObject")
+                )
+                if not views.isdisjoint(accessed):
+                    yield from graph.starts_of(read)
 
 
 def _read(asked: Asked, thing: str, columns: Collection[str] | None) -> Iterator[datetime]:
