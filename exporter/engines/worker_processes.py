@@ -19,7 +19,7 @@ from queue import SimpleQueue
 from subprocess import PIPE, Popen
 from threading import Thread
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar, cast
 
 from exporter.errors import ExporterError
 from exporter.system.cache import collect_garbage_rarely, exclude_caches_from_collection
@@ -98,7 +98,7 @@ class WorkerProcesses:
             self._free.put(process)
         if error is not None:
             raise error
-        return result  # type: ignore[no-any-return]  # what the function returned
+        return cast("T", result)
 
 
 def _ended(process: Popen[bytes]) -> str:

@@ -346,11 +346,18 @@ def test_spark_in_rounds_gives_what_the_local_engine_gives(name: str, tmp_path: 
     assert report["violations"].keys() == case.refusing
     assert report["exported"] > 0
     assert (report["quarantined"] > 0) == bool(case.refusing)
-    for what in (exports.triples, exports.events, _quarantine, _report, _other_graphs, _facts, _catalog, _results_in):
+    for what in SAME:
         assert what(outs[0]) == what(outs[1]), what.__name__
 
 
 def _by_both(case: Case, folder: Path) -> tuple[list[int], list[Path]]:
+    inputs, options = written(case, folder)
+    outs = [folder / "spark", folder / "local"]
+    return [exports.export(inputs, out, *options, engine=out.name) for out in outs], outs
+
+
+def written(case: Case, folder: Path) -> tuple[list[Path], list[str]]:
+    """The files of a case, and its options."""
     (folder / "in").mkdir()
     (folder / "shapes").mkdir()
     (folder / "shapes" / "own.ttl").write_text(OWN_SHAPES, encoding="utf-8")
@@ -361,8 +368,7 @@ def _by_both(case: Case, folder: Path) -> tuple[list[int], list[Path]]:
     options = [named.get(one, one) for one in case.options]
     if case.history:
         options += ["--query-history", str(exports.ndjson(case.history, folder / "history.ndjson"))]
-    outs = [folder / "spark", folder / "local"]
-    return [exports.export([folder / "in"], out, *options, engine=out.name) for out in outs], outs
+    return [folder / "in"], options
 
 
 def _report(out: Path) -> Json:
@@ -390,6 +396,19 @@ def _catalog(out: Path) -> dict[str, str]:
 
 def _results_in(out: Path) -> str:
     return (out / "shacl-report.ttl").read_text("utf-8")
+
+
+SAME: Final[tuple[Callable[[Path], Any], ...]] = (
+    exports.triples,
+    exports.events,
+    _quarantine,
+    _report,
+    _other_graphs,
+    _facts,
+    _catalog,
+    _results_in,
+)
+"""What two exports of the same rows have in common, whichever engine made them."""
 
 
 @pytest.mark.usefixtures("in_rounds")

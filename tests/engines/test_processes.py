@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import signal
 import subprocess
@@ -25,15 +24,14 @@ from exporter.engines.processes import ProcessEngine
 from exporter.engines.worker_processes import WorkerProcesses
 from exporter.errors import ExporterError, UsageError
 from exporter.input import find
-from exporter.model.fact_tables import FACTS
 from exporter.pipeline import rounds
 from exporter.pipeline.messages import To
 from exporter.system.progress import NoProgress
 from tests import exports
-from tests.engines.test_engines import AROUND, CASES, JOB, OWN_SHAPES, Case, Drawn, drawn, exported, own_shapes, texts
+from tests.engines.test_engines import CASES, JOB, SAME, Drawn, drawn, exported, own_shapes, texts, written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 __all__ = ["own_shapes"]
 ROOT: Final = Path(__file__).parents[2]
@@ -80,50 +78,6 @@ def test_processes_change_no_line(
 
 def _results(engine: ProcessEngine, results: list[processes.Segments]) -> list[bytes]:
     return sorted(body for part in results for body in engine.bodies(part, To.RESULT))
-
-
-def _report(out: Path) -> dict[str, Any]:
-    return {name: value for name, value in exports.report(out).items() if name not in ("seconds", "out", "at")}
-
-
-def _quarantine(out: Path) -> list[str]:
-    return sorted(json.dumps(line, sort_keys=True) for line in exports.quarantine(out))
-
-
-def _facts(out: Path) -> dict[str, list[str]]:
-    tables = FACTS if (out / "facts").is_dir() else ()
-    return {name: sorted(json.dumps(row, default=str) for row in exports.facts(out, name)) for name in tables}
-
-
-def _documents(out: Path) -> dict[str, str]:
-    return {
-        path.name: path.read_text("utf-8") for kind in ("catalog.*", "tags.*", "shacl-*") for path in out.glob(kind)
-    }
-
-
-SAME: Final[tuple[Callable[[Path], Any], ...]] = (
-    exports.triples,
-    exports.events,
-    _quarantine,
-    _report,
-    _facts,
-    _documents,
-)
-
-
-def written(case: Case, folder: Path) -> tuple[list[Path], list[str]]:
-    """The files of a case, and its options."""
-    (folder / "in").mkdir()
-    (folder / "shapes").mkdir()
-    (folder / "shapes" / "own.ttl").write_text(OWN_SHAPES, encoding="utf-8")
-    (folder / "around.ttl").write_text(AROUND, encoding="utf-8")
-    for number, lines in enumerate(case.files):
-        (folder / "in" / f"part-{number}.ndjson").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    named = {"OWN": str(folder / "shapes"), "AROUND": str(folder / "around.ttl")}
-    options = [named.get(option, option) for option in case.options]
-    if case.history:
-        options += ["--query-history", str(exports.ndjson(case.history, folder / "history.ndjson"))]
-    return [folder / "in"], options
 
 
 @pytest.fixture
