@@ -28,7 +28,6 @@ from exporter.ask.notes import (
     lost_protection,
     made_anew,
     masked_copies,
-    new_readers,
     no_policies,
     object_names,
     older_masks,
@@ -147,7 +146,7 @@ _NOTES: Final = (
     Note(columns.through_shared_views, _OURS, columns.OF_COLUMN_LINEAGE),
     Note(two_forms.with_and_without_id, _OURS),
     Note(two_forms.stages_of_tables_as_others, _OURS),
-    Note(new_readers.new_readers_by_name, only=(CHANGES,)),
+    Note(two_forms.new_readers_by_name, only=(CHANGES,)),
     Note(ended_with_id.ended_with_id, only=ended_with_id.OF_DATA_AT_A_TIME),
     # why an answer is empty
     Note(empty.removed_data, _OURS, views.UPWARD, is_of_empty=True),

@@ -13,8 +13,8 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
-from exporter.ask.lookups import Lookups
-from exporter.ask.notes.asked import FOLLOWING, FOLLOWING_ALL, UNMASKED_COPIES, Asked
+from exporter.ask.lookups import SAME_NAME, Lookups
+from exporter.ask.notes.asked import FOLLOWING, FOLLOWING_ALL, MOST, UNMASKED_COPIES, Asked
 from exporter.ask.notes.changes_without_id import OF_ALL
 from exporter.ask.notes.columns import copies_of, filled_as_wholes, starts_of_copies
 from exporter.ask.notes.left_out import is_by_day
@@ -30,6 +30,7 @@ _OF_WRITES: Final = ("page-writes", "writers")
 _OF_WRITERS: Final = ("column-lineage", *_OF_WRITES)
 """Questions about the reads of objects, and about what was written to one."""
 _END_UP: Final = "end-up"
+_NEW_READER: Final = "new reader"
 _SHOWN: Final = 5
 _LOOKED_AT: Final = 10_000
 """How many nodes a note looks at, at most."""
@@ -311,3 +312,42 @@ def _read(asked: Asked, thing: str, columns: Collection[str] | None) -> Iterator
                 masked = {owner for mask in masks for owner in graph.objects(mask, "ah:protectedObject")}
                 if asked.name != UNMASKED_COPIES or thing not in masked:
                     yield from graph.starts_of(read)
+
+
+# --- new readers ------------------------------------------------------------------------------------------------------
+
+
+def new_readers_by_name(asked: Asked) -> Iterator[str]:
+    """A note on readers that are new to what has the name alone, and had read an object with an id that has this name
+    since.
+    """
+    graph, texts = asked.graph, set[str]()
+    rows = graph.at_most(asked.answer.dicts(), MOST) if graph.has_mixed_ids() else iter(())
+    for row in rows:
+        query = row["query_id"] if row["change"] == _NEW_READER else None
+        for read in graph.with_text("ah:queryId", query) if query else ():
+            time = in_utc(row["query_start_time"] or "")
+            users = set(graph.objects(read, "prov:wasAssociatedWith"))
+            for nameless in {holder.iri for holder in graph.holders(row["object_name"] or "") if not holder.ident}:
+                if any(nameless in graph.objects(access, "ah:accessedObject") for access in graph.accesses_of(read)):
+                    texts.update(
+                        f"{row['user_name']} had read {asked.label(thing)} ({graph.names_of(thing)[0].thing})"
+                        for thing in graph.objects(nameless, SAME_NAME)
+                        if has_name(graph, thing, nameless, time)
+                        and any(graph.once(_first_reads, thing).get(user, time) < time for user in users)
+                    )
+    if texts:
+        yield (
+            "Rows that give no id of what was read have new readers, who may not be new: "
+            f"{first_of(sorted(texts), _SHOWN)} before, also under another name."
+        )
+
+
+def _first_reads(graph: Lookups, thing: str) -> dict[str, datetime]:
+    """Who read an object, and when first."""
+    first = dict[str, datetime]()
+    for access in graph.subjects("ah:accessedObject", thing):
+        for read in graph.reads_with(access):
+            for user in graph.objects(read, "prov:wasAssociatedWith"):
+                first[user] = min([*graph.starts_of(read), *([first[user]] if user in first else [])])
+    return first
