@@ -11,11 +11,13 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import ssl
 import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 from urllib.error import HTTPError
@@ -83,7 +85,7 @@ def fetch(jar: Jar) -> Path:
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=CACHE, suffix=".part", delete=False) as part:
         try:
-            with urlopen(f"{repository()}/{jar.path}", timeout=_SECONDS) as answer:
+            with urlopen(f"{repository()}/{jar.path}", timeout=_SECONDS, context=_certificates()) as answer:
                 shutil.copyfileobj(answer, part)
             part.flush()
             found = _sha256(Path(part.name))
@@ -92,6 +94,12 @@ def fetch(jar: Jar) -> Path:
         finally:
             Path(part.name).unlink(missing_ok=True)
     return jar.file
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Read once: it takes longer than most jars."""
+    return ssl.create_default_context()
 
 
 def repository() -> str:

@@ -149,7 +149,7 @@ _OBJECTS_BEGIN: Final = f"SELECT DISTINCT {_OBJECTS_VARIABLES} WHERE {{"
 """The line of all questions that begins the pattern of the objects (docs/graph.md, "Names in questions")."""
 _BEGIN_HERE: Final = "VALUES ?begin { 1 } { SELECT (1 AS ?begin) WHERE { } }"
 _PREFIX: Final = re.compile(r"^PREFIX .*\n", re.MULTILINE)
-_MARK: Final = re.compile(r"^ *# (?:The objects that are meant|Found first\b).*\n", re.MULTILINE)
+_MARK: Final = re.compile(r"^ *(?P<comment>#) (?:The objects that are meant|Found first\b).*\n", re.MULTILINE)
 """The lines in front of the sub-SELECTs that :func:`with_found` finds first."""
 _BRACES: Final = re.compile(r"""#[^\n]*|<[^<>\s]*>|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[{}]""")
 """The braces of a query, and the texts, IRIs and comments that may have others."""
@@ -248,6 +248,16 @@ def about(query: str, things: Iterable[str]) -> str:
     return query.replace(_OBJECTS_BEGIN, f"{_OBJECTS_BEGIN} VALUES ?object {{ {objects} }}")
 
 
+@dataclass
+class _Part:
+    """A marked sub-SELECT of a query: where its mark begins, where it begins and ends, and the marked ones in it."""
+
+    mark: int
+    begin: int
+    end: int
+    inside: list[_Part] = field(default_factory=list)
+
+
 def with_found(query: str, find: Callable[[str], Found | None]) -> str:
     """The query of a shipped question with the rows of its marked sub-SELECTs in their place, the innermost first: of
     the pattern of the objects that its names mean, and of those in front of which a line ``# Found first`` stands.
@@ -257,32 +267,51 @@ def with_found(query: str, find: Callable[[str], Found | None]) -> str:
     query, in which it then stays as it is, with all around it.
     """
     prefixes = "".join(_PREFIX.findall(query))
-    known: dict[str, Found | None] = {}
-    end = len(query)
-    while mark := _last_mark(query, end):
-        end, begin = mark.span()
-        part = query[begin : _end_of_group(query, begin)]
-        key = "\n".join(map(str.strip, part.splitlines()))
+    known: dict[str, str | None] = {}
+
+    def rows_of(part: _Part) -> str | None:
+        """The rows of a part as a sub-SELECT; None if they, or those of a part in it, are too many."""
+        key = "\n".join(map(str.strip, query[part.begin : part.end].splitlines()))
         if key not in known:
-            known[key] = None if _MARK.search(part) else find(prefixes + part)
-        if rows_of_part := known[key]:
-            query = f"{query[:end]}{_values(*rows_of_part)}{query[begin + len(part) :]}"
-    return query
+            text, is_whole = filled(part)
+            found = find(prefixes + text) if is_whole else None
+            known[key] = None if found is None else _values(*found)
+        return known[key]
+
+    def filled(part: _Part) -> tuple[str, bool]:
+        """The text of a part with the rows of those in it in their place, and whether that is so of all of them."""
+        pieces, at, is_whole = list[str](), part.begin, True
+        for inner in part.inside:
+            rows = rows_of(inner)
+            if rows is None:
+                is_whole = False
+                pieces += query[at : inner.begin], filled(inner)[0]
+            else:
+                pieces += query[at : inner.mark], rows
+            at = inner.end
+        return "".join([*pieces, query[at : part.end]]), is_whole
+
+    return filled(_marked(query))[0]
 
 
-def _last_mark(query: str, end: int) -> re.Match[str] | None:
-    marks = list(_MARK.finditer(query, 0, end))
-    return marks[-1] if marks else None
-
-
-def _end_of_group(query: str, begin: int) -> int:
-    """Where the group ends that has the place ``begin``."""
-    depth = 0
-    for token in _BRACES.finditer(query, begin):
-        depth += {"{": 1, "}": -1}.get(token[0], 0)
-        if depth < 0:
-            return token.start()
-    raise AssertionError("a group of a shipped question has no end")
+def _marked(query: str) -> _Part:
+    """The whole query, with its marked parts. A part ends with the group in which it is."""
+    marks = {mark.start("comment"): mark for mark in _MARK.finditer(query)}
+    whole = _Part(0, 0, len(query))
+    around, of_group = [whole], list[list[_Part]]()
+    for token in _BRACES.finditer(query):
+        if token[0] == "{":
+            of_group.append([])
+        elif token[0] == "}":
+            for part in of_group.pop():
+                part.end = token.start()
+                around.pop()
+        elif mark := marks.get(token.start()):
+            part = _Part(mark.start(), mark.end(), mark.end())
+            around[-1].inside.append(part)
+            around.append(part)
+            of_group[-1].append(part)
+    return whole
 
 
 def _values(variables: Sequence[str], rows: Iterable[Iterable[object | None]]) -> str:

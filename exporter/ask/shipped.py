@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
 from typing import Final
@@ -64,10 +65,16 @@ class Question:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the answer, in order."""
-        from pyoxigraph import Store  # noqa: PLC0415 - the names and parameters of questions need no engine
+        return _columns(self.query)
 
-        result = Store().query(self.query)
-        return tuple(variable.value for variable in getattr(result, "variables", ()))
+
+@lru_cache(maxsize=100)
+def _columns(query: str) -> tuple[str, ...]:
+    """Planning a question takes longer than answering it, if nothing is asked."""
+    from pyoxigraph import Store  # noqa: PLC0415 - the names and parameters of questions need no engine
+
+    result = Store().query(query)
+    return tuple(variable.value for variable in getattr(result, "variables", ()))
 
 
 def names() -> list[str]:

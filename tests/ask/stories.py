@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections import defaultdict
+from functools import cache, lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from pyoxigraph import Store
+from pyoxigraph import Quad, Store
 
 from exporter.graph.store import load
 from tests import exports
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     import pytest
 
 Json = dict[str, Any]
+SCHEME: Final = "snowflake://"
 
 
 def told(stories: Mapping[str, Sequence[Json]], folder: Path, *options: str) -> Store:
@@ -45,11 +47,20 @@ def _rows(stories: Mapping[str, Sequence[Json]]) -> list[Json]:
 def of(story: str, whole: Store) -> Store:
     """The graph of one account, whose name may be spelled in capitals and without hyphens."""
     capitals = story.upper()
-    bases = {f"snowflake://STORY-{one}/" for one in (story, capitals, capitals.replace("-", "_"))}
-    own = Store()
-    own.extend(quad for quad in whole if quad.subject.value.startswith(tuple(bases)))
+    own, by_base = Store(), _by_base(whole)
+    for one in {story, capitals, capitals.replace("-", "_")}:
+        own.extend(by_base[f"{SCHEME}STORY-{one}/"])
     assert len(own)
     return own
+
+
+@lru_cache(maxsize=1)  # the tests of a module ask the same graph
+def _by_base(whole: Store) -> defaultdict[str, list[Quad]]:
+    by_base = defaultdict[str, list[Quad]](list)
+    for quad in whole:
+        value = quad.subject.value
+        by_base[value[: value.find("/", len(SCHEME)) + 1]].append(quad)
+    return by_base
 
 
 # --- a day for each query ---------------------------------------------------------------------------------------------
