@@ -69,6 +69,10 @@ STORIES: Final[dict[str, list[Json]]] = {
         changed(S, columns=SET_MASK), copied(S, T), to("OLD", table=S),
         changed(S, columns={"D": {"subOperationType": "ALTER", "objectName": {"value": "C"}}}), read(T),
     ],
+    "taken-over-by-many": [
+        changed(S, columns=SET_MASK), copied(S, T), to("D", table=S), to("E", "D", table=S), to("OLD", "E", table=S),
+        changed(S, columns={"F": {"subOperationType": "ALTER", "objectName": {"value": "C"}}}), read(T),
+    ],
     "renamed-back": [
         changed(S, columns=SET_MASK), copied(S, T), to("OLD", table=S),
         changed(S, columns={"OLD": {"subOperationType": "ALTER", "objectName": {"value": "C"}}}), read(T),
@@ -141,7 +145,8 @@ def test_masked_columns_that_were_copied_are_told(whole: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("story", "is_told"), [("taken-over", True), ("renamed-back", False), ("masked-source", False)]
+    ("story", "is_told"),
+    [("taken-over-by-many", True), ("taken-over", False), ("renamed-back", False), ("masked-source", False)],
 )
 def test_masked_columns_whose_name_another_one_took_over_are_told(story: str, *, is_told: bool, whole: Store) -> None:
     answer = asked("unmasked-copies", stories.of(story, whole))

@@ -38,6 +38,8 @@ _TARGETS: Final = (("target_object_name", "target_column_name"), ("target_name",
 _SOURCES: Final = (("source_object_name", "source_column_name"),)
 _TABULAR: Final = ("table", "view")
 _SHOWN: Final = 5
+_EXACT: Final = 2
+"""How many renames of a column ``unmasked-copies`` follows by versions."""
 _LOOKED_AT: Final = 10_000
 """How many versions the note looks at, at most."""
 _Shown = dict[tuple[str, str], str]
@@ -117,16 +119,18 @@ def _asked_columns(asked: Asked) -> set[str]:
 
 
 def names_taken_over(asked: Asked) -> Iterator[str]:
-    """For ``unmasked-copies``: names that columns of one table had one after the other, by RENAME, if the answer has a
-    column under one of their names. It follows names of columns, not which of these had them when.
+    """For ``unmasked-copies``: names that columns of one table had one after the other, by RENAME, if one of them was
+    renamed more than twice and the answer has a column under one of its names. It follows two renames by the versions
+    of a column, and further ones by the times at which a name was given.
     """
     graph, texts = asked.graph, set[str]()
     for pair in {row[:2] for row in graph.at_most(asked.answer.rows, MOST)}:
         name, column = pair[0] or "", match_name(pair[1] or "")
         for thing in {holder.iri for holder in graph.holders(name)}:
             of_column = _columns_of_names(graph, thing)
-            own = {column_name for names in of_column.values() if column in names for column_name in names}
-            count = Counter(column_name for names in of_column.values() for column_name in names)
+            often = [names for names in of_column.values() if column in names and len(names) > _EXACT + 1]
+            own = {column_name for names in often for column_name in names}
+            count = Counter(column_name for names in of_column.values() for column_name in {*names})
             texts.update(f"{name}.{column_name}" for column_name in own if count[column_name] > 1)
     if texts:
         yield (
@@ -135,9 +139,9 @@ def names_taken_over(asked: Asked) -> Iterator[str]:
         )
 
 
-def _columns_of_names(graph: Lookups, thing: str) -> dict[tuple[datetime, str], set[str]]:
-    """The renamed columns of an object, by the time of the first RENAME and the name before it, each with all its
-    names.
+def _columns_of_names(graph: Lookups, thing: str) -> dict[tuple[datetime, str], list[str]]:
+    """The renamed columns of an object, by the time of the first RENAME and the name before it, each with the names
+    that it had one after the other.
     """
     renames = sorted(
         (in_utc(time), graph.text(former, "ah:matchName") or "", graph.text(new, "ah:matchName") or "")
@@ -149,11 +153,11 @@ def _columns_of_names(graph: Lookups, thing: str) -> dict[tuple[datetime, str], 
         for whole in graph.objects(version, "dcterms:isPartOf")
         for time in graph.objects(whole, "prov:generatedAtTime")
     )  # fmt: skip
-    names, has = defaultdict[tuple[datetime, str], set[str]](set), dict[str, tuple[datetime, str]]()
+    names, has = defaultdict[tuple[datetime, str], list[str]](list), dict[str, tuple[datetime, str]]()
     for time, same in groupby(renames, key=itemgetter(0)):
         moved = [(former, new, has.pop(former, (time, former))) for _, former, new in same]
         for former, new, column in moved:  # at once, as names are swapped
-            names[column] |= {former, new}
+            names[column] += [new] if names[column] else [former, new]
             has[new] = column
     return names
 
