@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from tests.ask import stories
+from tests.ask.test_former_columns import CALLED
 from tests.ask.test_masked_before_the_record import TAG, of_mask, of_tag
-from tests.ask.test_masks_of_renamed_columns import enforced, without_ids
-from tests.ask.test_names import MASK, asked, changed, read, thing
+from tests.ask.test_masks_of_renamed_columns import enforced, of, without_ids
+from tests.ask.test_names import MASK, asked, at, changed, read, thing
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pyoxigraph import Store
 
 Json = dict[str, Any]
 T, COPY, LATER = thing("T", 1), thing("COPY", 2), thing("LATER", 3)
@@ -106,3 +109,53 @@ def test_copies_are_of_the_column_that_had_the_name_then(reads: str, *, ids: boo
     for name, (_, expected) in STORIES.items():
         rows = asked("unmasked-copies", stories.of(name, whole)).rows
         assert {(row[1], str(row[2]).removeprefix("D.S.")) for row in rows} == expected, name
+
+
+READ: Final[dict[str, tuple[list[Json], str]]] = {
+    "read-added": (
+        [SET, DROPPED, ADDED, read(of("E"))],
+        f"D.S.T.E (another one until {at(3)}, this one since {at(4)})",
+    ),
+    "read-renamed": (
+        [read(of("E")), to(E="G"), on("F", **of_mask("ADD")), to(F="E")],
+        f"D.S.T.E (another one until {at(3)}, this one since {at(5)})",
+    ),
+    "read-back": ([read(of("E")), to(E="G"), to(G="E"), SET], ""),
+    "read-dropped": ([SET, DROPPED, read(of("E"))], ""),
+    "read-masked": ([read(of("E")), SET], ""),
+}
+"""What was read of columns that have one name one after the other, and what answers say of it."""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    told = {name: [MADE, *rows] for name, (rows, _) in STORIES.items()}
+    told |= {name: [MADE, *rows] for name, (rows, _) in READ.items()}
+    return stories.told(told, tmp_path_factory.mktemp("columns-of-one-name"))
+
+
+@pytest.mark.parametrize(
+    ("story", "said"),
+    [
+        ("added", f"D.S.T.E was dropped at {at(4)}, and another column has its name since {at(5)}."),
+        ("filled", f"D.S.T.E was dropped at {at(4)}, and another column has its name since {at(5)}."),
+        ("both", f"D.S.T.E was dropped at {at(4)}, and another column of the answer has its name since {at(5)}."),
+        ("back", ""),
+    ],
+)
+def test_a_source_whose_name_another_one_has_is_told(story: str, said: str, whole: Store) -> None:
+    notes = asked("unmasked-copies", stories.of(story, whole)).notes
+    found = [note.removeprefix(CALLED) for note in notes if note.startswith(CALLED)]
+    assert found == [said][: len(said)]
+
+
+@pytest.mark.parametrize("story", READ)
+def test_reads_of_columns_that_have_one_name_are_told(story: str, whole: Store) -> None:
+    for given in ({}, {"object_name": "D.S.T"}, {"object_name": "D.S.T", "column_name": "E"}):
+        answer = asked("unmasked-reads", stories.of(story, whole), **given)
+        notes = [note for note in answer.notes if note.startswith("Columns had the same name")]
+        assert answer.rows
+        assert [note.partition("the other: ")[2].partition(". The")[0] for note in notes] == [READ[story][1]][
+            : len(notes)
+        ]
+        assert bool(notes) == bool(READ[story][1])

@@ -9,7 +9,7 @@ from typing import Final
 
 from exporter.ask.answers import first_of
 from exporter.ask.lookups import Lookups
-from exporter.ask.notes.asked import Asked
+from exporter.ask.notes.asked import MOST, Asked
 from exporter.ask.parameters import as_text
 from exporter.ask.triples import in_utc
 from exporter.model.identifiers import match_name
@@ -73,11 +73,16 @@ def _added_since(asked: Asked, thing: str, former: Collection[str]) -> str:
 def renames_from(graph: Lookups, column: str) -> Iterator[datetime]:
     """When a column lost its name by a RENAME."""
     for new in graph.subjects("ah:renamedFrom", column):
-        for version in graph.subjects("prov:specializationOf", new):
-            before = {former_column for former in graph.objects(version, "prov:wasDerivedFrom")
-                      for former_column in graph.objects(former, "prov:specializationOf")}  # fmt: skip
-            for whole in graph.objects(version, "dcterms:isPartOf") if column in before else ():
-                yield from map(in_utc, graph.objects(whole, "prov:generatedAtTime"))
+        yield from _rename_times(graph, column, new)
+
+
+def _rename_times(graph: Lookups, column: str, new: str) -> Iterator[datetime]:
+    """When a column was renamed to another name of it."""
+    for version in graph.subjects("prov:specializationOf", new):
+        before = {former_column for former in graph.objects(version, "prov:wasDerivedFrom")
+                  for former_column in graph.objects(former, "prov:specializationOf")}  # fmt: skip
+        for whole in graph.objects(version, "dcterms:isPartOf") if column in before else ():
+            yield from map(in_utc, graph.objects(whole, "prov:generatedAtTime"))
 
 
 def dropped_columns(asked: Asked) -> Iterator[str]:
@@ -93,6 +98,62 @@ def dropped_columns(asked: Asked) -> Iterator[str]:
                     "what the answer has from before that is of the column that is gone"
                 )  # fmt: skip
                 yield f"The column {column} of {asked.label(thing)} was dropped at {as_text(time)}: {of_column}."
+
+
+def shared_names(asked: Asked) -> Iterator[str]:
+    """For ``unmasked-reads``: names in the answer that columns of one object had one after the other."""
+    graph, texts = asked.graph, list[str]()
+    places = [asked.answer.columns.index(column) for column in ("object_name", "column_name")]
+    rows = graph.at_most(asked.answer.rows, MOST)
+    for name, column_name in sorted({(row[places[0]] or "", row[places[1]] or "") for row in rows}):
+        things = {holder.iri for holder in graph.holders(name) if asked.is_about(holder.iri)}
+        columns = (column for thing in sorted(things) for column in graph.columns_of(thing, (match_name(column_name),)))
+        texts += [
+            f"{name}.{column_name} (another one until {as_text(left)}, this one since {as_text(since)})"
+            for column in columns
+            for left, since in _shared(graph, column)[-1:]
+        ]
+    if texts:
+        yield (
+            f"Columns had the same name one after the other: {first_of(texts, _SHOWN, '; ')}. The answer has what was "
+            "read under the name: BEFORE and AFTER are by the masks of any of them."
+        )
+
+
+def _shared(graph: Lookups, column: str) -> list[tuple[datetime, datetime]]:
+    """When a name of a column was left, by a DROP or a RENAME, and when another column of the object had it next."""
+    left = sorted({*drops_of(graph, column), *renames_from(graph, column)})
+    began = sorted(_begins(graph, column)) if left else []
+    return [
+        (time, next_began)
+        for time in left
+        for next_began in [began_then for began_then in began if began_then >= time][:1]
+        if not _is_back(graph, column, time, next_began)
+    ]
+
+
+def _begins(graph: Lookups, column: str) -> Iterator[datetime]:
+    """When a column got its name within an object that was there: by an ADD or a RENAME."""
+    for version in graph.subjects("prov:specializationOf", column):
+        if not any(graph.objects(version, "ah:priorColumnVersion")):
+            for whole in graph.objects(version, "dcterms:isPartOf"):
+                if any(graph.objects(whole, "ah:priorVersion")):
+                    yield from map(in_utc, graph.objects(whole, "prov:generatedAtTime"))
+
+
+def _is_back(graph: Lookups, column: str, left: datetime, began: datetime) -> bool:
+    """Whether what was renamed at a time got the former name back at another one."""
+    called, since = column, left
+    while True:
+        renames = (
+            (time, new)
+            for new in graph.subjects("ah:renamedFrom", called)
+            for time in _rename_times(graph, called, new)
+            if (time == left if called == column else since < time <= began)
+        )
+        since, called = min(renames, default=(began, ""))
+        if called in {"", column}:
+            return called == column and since == began
 
 
 def _drops(graph: Lookups, thing: str) -> Iterator[tuple[str, datetime]]:

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from exporter.ask.answers import first_of
 from exporter.ask.lookups import Lookups, NameHolder
 from exporter.ask.notes.asked import MOST, TAG_REACH, UNMASKED_COPIES, Asked
-from exporter.ask.notes.column_names import drops_of
+from exporter.ask.notes.column_names import drops_of, renames_from
 from exporter.ask.notes.columns import copies_of, object_of, starts_of_copies
 from exporter.ask.parameters import as_text
 from exporter.ask.triples import EARLY, in_utc
@@ -76,7 +76,7 @@ def former_columns(asked: Asked) -> Iterator[str]:
             held[column].add(version)
     for column in _asked_columns(asked):
         held.pop(column, None)
-    held_columns = _Held(asked.graph, held)
+    held_columns = _Held(asked.graph, held, tells_of_both=asked.name == UNMASKED_COPIES)
     sentences = {
         sentence
         for column in held
@@ -174,11 +174,12 @@ def _versions(asked: Asked, shown: _Shown) -> Iterator[str]:
         starts = {
             version for column in starts_of_copies(asked) for version in graph.subjects("prov:specializationOf", column)
         }
+        sources = _Sources(asked) if asked.name == UNMASKED_COPIES else None
         for version in copies_of(graph, starts):
-            if asked.name != UNMASKED_COPIES or version not in starts:
+            if sources is None or version not in starts:
                 is_meant = _is_then(asked, version)
             else:  # it has the masked columns, too, that were copied
-                is_meant = _is_copied(graph, version) or (
+                is_meant = (_is_copied(graph, version) and sources.has(version)) or (
                     any(graph.derivations_of(version)) and _is_then(asked, version)
                 )
             if is_meant:
@@ -206,6 +207,32 @@ def _is_copied(graph: Lookups, version: str) -> bool:
     return any(any(graph.derivations_of(made)) for made in graph.subjects("prov:wasDerivedFrom", version))
 
 
+class _Sources:
+    """Which versions of masked columns an ``unmasked-copies`` can be about: where columns had a name one after the
+    other, those of which a copy is in the answer.
+    """
+
+    def __init__(self, asked: Asked) -> None:
+        graph = self._graph = asked.graph
+        rows = (dict(zip(asked.answer.columns, row, strict=True)) for row in graph.at_most(asked.answer.rows, MOST))
+        places = {tuple(row[column] or "" for column in _TARGETS[0]) for row in rows}
+        self._copies = {
+            column
+            for name, column_name in places
+            for holder in graph.holders(name)
+            for column in graph.columns_of(holder.iri, (match_name(column_name),))
+        }
+        self._is_shared = cache(lambda column: any(drops_of(graph, column)) or any(renames_from(graph, column)))
+
+    def has(self, version: str) -> bool:
+        """Whether the answer can have it."""
+        graph = self._graph
+        if not any(map(self._is_shared, graph.objects(version, "prov:specializationOf"))):
+            return True
+        held = graph.at_most(copies_of(graph, {version}), _LOOKED_AT)
+        return any(not self._copies.isdisjoint(graph.objects(copy, "prov:specializationOf")) for copy in held)
+
+
 def _is_then(asked: Asked, version: str) -> bool:
     """Whether a version was made in the time that is asked for; of copies that were read then, before its end."""
     for query in asked.graph.objects(version, "prov:wasGeneratedBy"):
@@ -219,10 +246,12 @@ def _is_then(asked: Asked, version: str) -> bool:
 
 
 class _Held:
-    """Columns with data, each with versions that hold it. Look-ups are cached: each version is looked at once."""
+    """Columns with data, each with versions that hold it. Look-ups are cached: each version is looked at once.
+    ``tells_of_both``: also of a column that was dropped, if the one that has its name since is in the answer, too.
+    """
 
-    def __init__(self, graph: Lookups, held: Mapping[str, Collection[str]]) -> None:
-        self._graph, self._held = graph, held
+    def __init__(self, graph: Lookups, held: Mapping[str, Collection[str]], *, tells_of_both: bool) -> None:
+        self._graph, self._held, self._tells_of_both = graph, held, tells_of_both
         self._renames = cache(self._renames_of)
         self._drops = cache(lambda column: sorted(drops_of(graph, column)))
         self._replaced = cache(lambda thing: graph.replacements(thing, None))
@@ -251,7 +280,7 @@ class _Held:
                 text = f"{spelled} was {'made anew' if end.is_recreated else 'dropped'} at {as_text(end.since)}"
             if other is not None and not has_data:
                 yield 0, f"{text}, and another column has its name since {as_text(other.since)}"
-            elif end.name and other is not None:
+            elif other is not None and (end.name or (self._tells_of_both and not end.is_recreated)):
                 yield 1, f"{text}, and another column of the answer has its name since {as_text(other.since)}"
             elif end.name or not (end.is_recreated or has_data):
                 yield 1, text

@@ -131,6 +131,7 @@ _NOTES: Final = (
     Note(places.same_places, _OURS, places.OF_PLACES),
     Note(column_names.renamed_columns, _OURS),
     Note(column_names.dropped_columns, _OURS),
+    Note(column_names.shared_names, only=("unmasked-reads",)),
     Note(former_columns.former_columns, _OURS, former_columns.OF_NAMES),
     Note(former_columns.names_taken_over, only=("unmasked-copies",)),
     Note(column_names.spelled_alike),
