@@ -154,7 +154,9 @@ def shapes_graph(extra_dirs: Iterable[Path] = (), own: Iterable[Path] | None = N
                     f"{file}: {text(subject)} is a shape of the exporter, which cannot be changed. "
                     "Give your shape another IRI"
                 )
-        for subject in _shapes_of(added):
+        weight = {sh("severity"), sh("message")}
+        weighed = (cast("Term", triple.subject) for triple in added if triple.predicate in weight)
+        for subject in (*_shapes_of(added), *weighed):
             other = shape_files.setdefault(subject, file)
             if other != file and isinstance(subject, NamedNode):
                 raise UsageError(
