@@ -162,7 +162,11 @@ def test_a_file_may_deactivate_the_shape_of_another(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["more.rdf", "more.ttl.gz", "more.TTL", "more.turtle", "more.json", "more.xml", "finance/more.ttl"]
+    "name",
+    [
+        *("more.rdf", "more.ttl.gz", "more.TTL", "more.turtle", "more.json", "more.xml", "more.nquads", "more.trix"),
+        *("more.hext", "finance/more.ttl"),
+    ],
 )
 def test_shapes_that_would_not_be_read_are_refused(name: str, tmp_path: Path) -> None:
     (tmp_path / "finance").mkdir()
@@ -175,6 +179,13 @@ def test_shapes_that_would_not_be_read_are_refused(name: str, tmp_path: Path) ->
     if name == "finance/more.ttl":
         (tmp_path / name).write_text(f"{PREFIXES} ex:Other sh:targetClass ah:Query ; sh:nodeKind sh:IRI .", "utf-8")
         assert load([tmp_path, tmp_path / "finance"]), "it is given, too"
+
+
+def test_shapes_in_the_compact_syntax_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "strict.ttl").write_text(f"{PREFIXES} {NODE} sh:nodeKind sh:IRI .", "utf-8")
+    (tmp_path / "more.shaclc").write_text("shapeClass ex:C { ex:p [1..*] . }", "utf-8")
+    with pytest.raises(UsageError, match="more.shaclc: has shapes that would not be read"):
+        load([tmp_path])
 
 
 def test_links_and_pipes_in_the_place_of_shapes_are_refused(tmp_path: Path) -> None:
