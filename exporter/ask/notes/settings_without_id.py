@@ -16,10 +16,10 @@ from typing import Final, NamedTuple
 from exporter.ask.answers import first_of
 from exporter.ask.container_history import CONTAINERS
 from exporter.ask.lookups import Lookups
-from exporter.ask.notes.asked import CHANGES, POLICY_COVERAGE, UNMASKED_READS, Asked
+from exporter.ask.notes.asked import CHANGES, POLICY_COVERAGE, UNMASKED_COPIES, UNMASKED_READS, Asked
 from exporter.ask.notes.mask_periods import masked_wholes, masks_by_tags
 from exporter.ask.notes.older_masks import Holding, older_masks
-from exporter.ask.notes.tags_without_id import ended_with_their_tags
+from exporter.ask.notes.tags_without_id import counted_in_the_other_form, ended_with_their_tags
 from exporter.ask.triples import LATE, MOMENT, Solution, in_utc, iris
 from exporter.ask.without_id import Key, Renaming, change_in_words, linked_names, renamings
 from exporter.graph.terms import full
@@ -67,6 +67,13 @@ def settings_by_name(asked: Asked) -> Iterator[str]:
             "and where it was set on a tag: what was enforced is not taken to end where the tag was unset or dropped, "
             "though it may be the same."
         )
+    counted = _counted_in_the_other_form(asked)
+    if counted:
+        yield (
+            f"A tag that rows give without an id is taken for one of its name that they give with one: "
+            f"{first_of(counted, _SHOWN)}. But the one with the id had another name then, or a tag of the name was "
+            "created in between: these may have no policy by the tag, though the answer has them covered or masked."
+        )
     yield from _elements_changed(asked)
 
 
@@ -79,6 +86,8 @@ SET_BY: Final[Mapping[str, str]] = {
     "unmasked-reads": "ah:TagSetting ah:PolicySetting",
 }
 """Question, or that of a part of pages -> the classes of the settings that it is about."""
+_BY_TAGS: Final = (POLICY_COVERAGE, UNMASKED_COPIES, UNMASKED_READS)
+"""Questions that count the policies on tags for what has these tags."""
 _SET: Final = """\
 SELECT DISTINCT ?thing ?name WHERE {
   VALUES ?class { @classes@ }
@@ -177,6 +186,22 @@ def _enforced_by_tags(asked: Asked) -> set[str]:
         return set()
     about = _with_tags(asked)
     return {name for thing, name in ended_with_their_tags(asked.graph) if not about or thing in about}
+
+
+def _counted_in_the_other_form(asked: Asked) -> list[str]:
+    """What the answer takes for covered by a tag that may be another one: ``G.T.PII on D.S.T, column C``."""
+    if asked.name not in _BY_TAGS:
+        return []
+    about = _with_tags(asked)
+    rows = [
+        row
+        for row in counted_in_the_other_form(asked.graph)
+        if asked.is_by_then(max(row["masked_since"], row["tagged_since"]))
+        if not about or row["thing"] in about
+    ]
+    columns = (f", column {row['column']}" if row["column"] else "" for row in rows)
+    named = (f"{row['name']} on {asked.label(row['thing'])}{column}" for row, column in zip(rows, columns, strict=True))
+    return list(dict.fromkeys(named))
 
 
 def _is_end(graph: Lookups, setting: str) -> bool:
