@@ -140,6 +140,7 @@ IN_TWO_FORMS: Final[dict[str, tuple[list[Json], bool]]] = {
     "renamed-later": ([_MASK_BY_ID, on_c(**tagged()), _AWAY], False),
     # Nothing counts, as the mask ended before.
     "no-mask-any-more": ([_MASK_BY_ID, changed(WITH_ID, **masked(how=DROP)), _AWAY, on_c(**tagged())], False),
+    "replaced-after": ([on_c(**tagged()), changed(WITH_ID, "REPLACE"), _TAGGED_BY_ID], False),
     "never-a-mask": ([_AWAY, on_c(**tagged())], False),
 }
 """A mask on a tag in one form, and a column with the tag in the other: whether these may be two tags."""
@@ -234,6 +235,12 @@ def test_a_mask_on_what_may_be_another_tag_of_the_name_is_told(
 ) -> None:
     told = notes(question, story, whole, **given)
     assert ("A tag that rows give without an id is taken for one of its name" in told) == IN_TWO_FORMS[story][1]
+
+
+@pytest.mark.parametrize("minute", [0, 2, 3])
+def test_changes_tell_of_what_was_replaced_by_the_id_and_set_without(minute: int, whole: Store) -> None:
+    told = notes("changes", "replaced-after", whole, since=f"2026-01-01T00:{minute:02}:00Z")
+    assert ("Rows name a tag or policy with its id and without: G.T.PII was replaced (query q2" in told) == (minute < 3)
 
 
 def test_such_a_note_names_what_has_the_tag(whole: Store) -> None:

@@ -47,6 +47,7 @@ def settings_by_name(asked: Asked) -> Iterator[str]:
             "give with the id, though it may be the same."
         )
     if asked.name == CHANGES:
+        yield from _elements_changed(asked)
         return
     elements = sorted({row["name"] for row in _set_by_name(asked)})
     if elements:
@@ -255,7 +256,7 @@ def containers_of(graph: Lookups, things: Iterable[str]) -> set[str]:
 
 
 _ELEMENTS_CHANGED: Final = """\
-SELECT DISTINCT ?thing ?operation ?name ?new ?swapped ?time ?query_id WHERE {
+SELECT DISTINCT ?thing ?changed ?operation ?name ?new ?swapped ?time ?query_id WHERE {
   VALUES ?class { @classes@ }
   { ?element ah:sameNameAs ?changed } UNION { ?changed ah:sameNameAs ?element }
   ?change ah:changedObject ?changed ; ah:operation ?operation ; prov:startedAtTime ?time ; dcterms:isPartOf ?query .
@@ -283,13 +284,13 @@ what was set before in the other; or the masks that were only enforced.
 
 def _elements_changed(asked: Asked) -> Iterator[str]:
     """A note on tags and policies that were set with an id and created, dropped, replaced, restored or renamed without,
-    or the other way round.
+    or the other way round; for ``changes``, which has another note on the former, only this.
     """
     about = _with_tags(asked)
     texts = [
         change_in_words(row, row["name"], row["new"])
-        for row in asked.graph.select(_ELEMENTS_CHANGED, classes=SET_BY[asked.name])
-        if asked.is_by_then(row["time"])
+        for row in asked.graph.select(_ELEMENTS_CHANGED, classes=SET_BY.get(asked.name, SET_BY["page-settings"]))
+        if _is_meant(asked, row["time"]) and (asked.name != CHANGES or asked.graph.text(row["changed"], "ah:objectId"))
         if not about or row["thing"] in about
     ]
     if fresh := list(dict.fromkeys(texts)):
@@ -319,6 +320,11 @@ SELECT DISTINCT ?element ?thing ?since ?until WHERE {
 """
 
 
+def _is_meant(asked: Asked, time: str) -> bool:
+    """Whether a change is in the time that ``changes`` is asked for, or before the end of that of other questions."""
+    return asked.has(in_utc(time)) if asked.name == CHANGES else asked.is_by_then(time)
+
+
 def _created_again(asked: Asked) -> Iterator[str]:
     """A note on tags, policies, schemas and databases that rows without an id create while something is set with them
     or on them, or with a tag or policy in them. It goes on, since it can be a CREATE IF NOT EXISTS; a CREATE of a table
@@ -326,8 +332,7 @@ def _created_again(asked: Asked) -> Iterator[str]:
     """
     creations = defaultdict[str, list[Solution]](list)
     for row in asked.graph.select(_CREATED):
-        is_meant = asked.has(in_utc(row["time"])) if asked.name == CHANGES else asked.is_by_then(row["time"])
-        if is_meant and row["created"].rsplit("/", 3)[1] not in HOLDERS:
+        if _is_meant(asked, row["time"]) and row["created"].rsplit("/", 3)[1] not in HOLDERS:
             creations[row["created"]].append(row)
     about = _with_tags(asked) if creations else set()
     again = [row for thing, row in _created_while_set(asked, creations) if not about or thing in about]
