@@ -90,7 +90,22 @@ class OpenGraph:
 
     def notes(self) -> list[str]:
         """The notes on all answers: what the export left out, and whether there is a newer export."""
-        return [*self.site.left_out, *([_OLD] if self.site.is_old() else [])]
+        return [*self.site.left_out, *self.newer()]
+
+    def newer(self) -> list[str]:
+        """A note if there is a newer export, which may have what an answer or an error does not."""
+        return [_OLD] if self.site.is_old() else []
+
+    def as_rows_have_it(self, argument: Any) -> Any:
+        """The value of an argument with the characters that an answer shows as escapes, since they cannot be seen: a
+        name can be asked for as an answer has it. As it is where a row has the escape itself.
+        """
+        if isinstance(argument, list):
+            return [self.as_rows_have_it(one) for one in argument]
+        if not isinstance(argument, str) or not _unseen.search(argument):
+            return argument
+        is_written_so = next(iter(self._store.quads_for_pattern(None, None, Literal(argument))), None) is not None
+        return argument if is_written_so else _plain(argument, _unseen)
 
     def without_names(self, text: str, arguments: Collection[str] = ()) -> Json:
         """A note or an error as text without names, and the list of these names."""
@@ -130,6 +145,8 @@ _is_plain: Final = re.compile(r"\d+|[A-Za-z]?[a-z]+").fullmatch
 """A number, or a single word that is not in capitals: the sentences have such words, and one alone says nothing."""
 _inside: Final = re.compile(r'(?:\.(?:"(?:[^"]|"")*"|[\w$-]+))+').match
 _escape: Final = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}|[tnr\\])")
+
+_unseen: Final = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})")
 
 
 def without_names(store: Store, text: str, arguments: Collection[str] = ()) -> Json:
@@ -196,6 +213,6 @@ def cell(text: str | None) -> str | None:
     return visible_text(text if len(text) <= LONGEST_CELL else f"{text[:LONGEST_CELL]}…")
 
 
-def _plain(part: str) -> str:
+def _plain(part: str, escape: re.Pattern[str] = _escape) -> str:
     """A name as the graph has it: messages show some characters as escapes."""
-    return _escape.sub(lambda match: match[0].encode("ascii").decode("unicode_escape"), part)
+    return escape.sub(lambda match: match[0].encode("ascii").decode("unicode_escape"), part)

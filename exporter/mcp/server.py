@@ -143,6 +143,8 @@ def _call_tool(
 ) -> types.CallToolResult:
     """The answer to a call, or an error in words."""
     tool = tools_by_name.get(name)
+    if name != "sparql":  # which has escapes of its own
+        values = {argument: graph.as_rows_have_it(value) for argument, value in values.items()}
     try:
         if tool is not None:
             return _result(tool.answer(graph, Arguments(tool, values)), is_error=False)
@@ -152,7 +154,7 @@ def _call_tool(
     except Exception as error:  # noqa: BLE001 - a fault is reported in words, without a traceback
         message = f"There is no answer, by a fault of the program ({type(error).__name__}). Ask in another way."
     texts = {value for value in values.values() if isinstance(value, str)}
-    return _result({"error": graph.without_names(message, texts)}, is_error=True)
+    return _result({"error": graph.without_names(" ".join([message, *graph.newer()]), texts)}, is_error=True)
 
 
 def _result(answer: Json, *, is_error: bool) -> types.CallToolResult:

@@ -13,7 +13,7 @@ from msgspec import structs
 
 from exporter.input.limits import shortened
 from exporter.input.query_history import read_history
-from exporter.input.reading import Record, read_line
+from exporter.input.reading import Record
 from exporter.input.row import Row, Unreadable
 from exporter.model.identifiers import uncut
 from exporter.model.incomplete import not_understood
@@ -54,7 +54,7 @@ def read(records: Iterable[Record], job: ExportJob) -> Iterator[Message]:
                 (*place, number, record.unit), "; ".join(row.problems), text, is_aggregate=record.is_aggregate
             )
         else:
-            odd.note(row if screen is None else read_line(text), (*place, number, record.unit))
+            odd.note(row, (*place, number, record.unit))
             yield from _row(row, (*place, number, record.unit), text, job)
     yield from odd.messages(numbers)
     for (file, block), count in places.items():

@@ -30,7 +30,7 @@ _NO_NAME: Final = frozenset({"", "TRUNCATED", "null", "undefined", "\\N"})
 
 
 class Seen(NamedTuple):
-    """A record after filters and pseudonyms. ``row``: only its ids may be used. ``text``: the text that is passed on.
+    """A record after filters and pseudonyms. ``text``: the text that is passed on. ``row``: as this text reads.
     ``left_out``: the filter that left it out, None if it is kept. ``objects``: the number of removed objects.
     """
 
@@ -142,22 +142,18 @@ class Screen:
     def _row(self, row: Row, text: str) -> Seen:
         left_out = self.filters.row(row.start, row.user_name)
         if left_out is not None:
-            return Seen(row, "", left_out)
+            return Seen(None, "", left_out)
         lines = self._lines()
-        row, text = (row, text) if lines is None else _with_names_as_texts(row, text, self.names)
+        row, shown = (row, text) if lines is None else _with_names_as_texts(row, text, self.names)
         objects = 0
         if self.filters.of_objects:
             less = without_excluded(row, self.filters)
             if less is not None and less.text is None:
-                return Seen(row, "", less.reason)
+                return Seen(None, "", less.reason)
             if less is not None and less.text is not None:
-                text, objects = less.text, less.objects
-        text = text if lines is None else lines.line(text)
-        # The id of calls is made from their user and objects, which are hidden or fewer now; one of another row can be
-        # an object, with names in it.
-        if row.calls is not None or any(_may_have_names(getattr(row, name)) for name in _ADDRESSES):
-            return Seen(read_line(text), text, None, objects)
-        return Seen(row, text, None, objects)
+                shown, objects = less.text, less.objects
+        shown = shown if lines is None else lines.line(shown)
+        return Seen(row if shown == text else read_line(shown), shown, None, objects)
 
     def _unreadable(self, row: Unreadable, record: Record) -> Seen:
         """The same for a line that is not a valid row. Its text is kept only if it is a JSON object with a user, by a
@@ -208,14 +204,6 @@ class Screen:
         if schema is not None and self.filters.object("SCHEMA", f"{database or quoted('')}.{schema}") is not None:
             return structs.replace(history, schema_name=None)
         return history
-
-
-_ADDRESSES: Final = ("query_id", "parent_query_id", "root_query_id", "organization_name", "account_name")
-"""Columns of a row by which its query is found."""
-
-
-def _may_have_names(text: str | None) -> bool:
-    return text is not None and text.startswith(("{", "["))
 
 
 _TEXTS: Final = ("query_text", "query_tag", "role_name", "warehouse_name", "database_name", "schema_name")

@@ -121,10 +121,35 @@ MIXED: Final[dict[str, list[Json]]] = {
 ]}  # fmt: skip
 """The tag is set with its id on what A is in, and dropped or renamed without."""
 
+_MASK_BY_ID: Final = changed(WITH_ID, **masked())
+_AWAY: Final = called(WITH_ID, "G.T.OLD")
+_TAGGED_BY_ID: Final = on_c(tags={"G.T.PII": {**ADD, **ID, "tagValue": {"value": "high"}}})
+IN_TWO_FORMS: Final[dict[str, tuple[list[Json], bool]]] = {
+    # The mask is on another tag than the one that the column has: the answer counts it.
+    "renamed-away": ([_MASK_BY_ID, _AWAY, changed(tag(), "CREATE"), on_c(**tagged())], True),
+    "renamed-away-alone": ([_MASK_BY_ID, _AWAY, on_c(**tagged())], True),
+    "renamed-into": ([_AWAY, changed(tag(), **masked()), called(WITH_ID, "G.T.PII"), _TAGGED_BY_ID], True),
+    "masked-when-away": ([_TAGGED_BY_ID, _AWAY, changed(tag(), **masked())], True),
+    "replaced-by-id": ([changed(tag(), **masked()), changed(WITH_ID, "REPLACE"), _TAGGED_BY_ID], True),
+    "replaced-by-name": ([_MASK_BY_ID, changed(tag(), "REPLACE"), on_c(**tagged())], True),
+    "of-the-table": ([_MASK_BY_ID, changed(tag(), "REPLACE"), changed(A, **tagged())], True),
+    "of-the-schema": ([_MASK_BY_ID, changed(tag(), "REPLACE"), changed(SCHEMA, **tagged())], True),
+    # As far as rows tell, it is one tag.
+    "by-name-later": ([changed(WITH_ID, "CREATE"), _MASK_BY_ID, on_c(**tagged())], False),
+    "by-id-later": ([changed(tag(), "CREATE"), changed(tag(), **masked()), _TAGGED_BY_ID], False),
+    "renamed-later": ([_MASK_BY_ID, on_c(**tagged()), _AWAY], False),
+    # Nothing counts, as the mask ended before.
+    "no-mask-any-more": ([_MASK_BY_ID, changed(WITH_ID, **masked(how=DROP)), _AWAY, on_c(**tagged())], False),
+    "replaced-after": ([on_c(**tagged()), changed(WITH_ID, "REPLACE"), _TAGGED_BY_ID], False),
+    "never-a-mask": ([_AWAY, on_c(**tagged())], False),
+}
+"""A mask on a tag in one form, and a column with the tag in the other: whether these may be two tags."""
+
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Store:
     told = {name: [*rows, *READ] for name, (rows, *_) in RENAMED.items()}
+    told |= {name: [*rows, *READ] for name, (rows, _) in IN_TWO_FORMS.items()}
     return stories.told({**told, **MIXED}, tmp_path_factory.mktemp("elements"))
 
 
@@ -200,3 +225,26 @@ def test_a_note_on_many_tags_and_policies_says_how_many_it_leaves_out(tmp_path: 
     told = "\n".join(ask(graph, find("policy-coverage"), {}).notes)
     assert "Rows name a tag or policy with its id and without: D.S.P3 was dropped" in told
     assert "and 2 more before. The answer does not count" in told
+
+
+@pytest.mark.parametrize("given", [{"object_name": "D.S.A"}, {}])
+@pytest.mark.parametrize("question", ["policy-coverage", "unmasked-copies", "unmasked-reads"])
+@pytest.mark.parametrize("story", IN_TWO_FORMS)
+def test_a_mask_on_what_may_be_another_tag_of_the_name_is_told(
+    story: str, question: str, given: Json, whole: Store
+) -> None:
+    told = notes(question, story, whole, **given)
+    assert ("A tag that rows give without an id is taken for one of its name" in told) == IN_TWO_FORMS[story][1]
+
+
+@pytest.mark.parametrize("minute", [0, 2, 3])
+def test_changes_tell_of_what_was_replaced_by_the_id_and_set_without(minute: int, whole: Store) -> None:
+    told = notes("changes", "replaced-after", whole, since=f"2026-01-01T00:{minute:02}:00Z")
+    assert ("Rows name a tag or policy with its id and without: G.T.PII was replaced (query q2" in told) == (minute < 3)
+
+
+def test_such_a_note_names_what_has_the_tag(whole: Store) -> None:
+    assert "they give with one: G.T.PII on D.S.A, column C. But" in notes("policy-coverage", "renamed-away", whole)
+    assert "they give with one: G.T.PII on D.S. But" in notes("policy-coverage", "of-the-schema", whole)
+    for at_, is_told in (("2026-01-01T00:02:30Z", False), ("2026-01-01T00:04:30Z", True)):
+        assert ("But the one with the id" in notes("policy-coverage", "renamed-away", whole, at=at_)) == is_told

@@ -136,15 +136,19 @@ def test_a_folder_of_shapes_may_be_given_twice_and_so_may_the_exporters_own(tmp_
 
 
 @pytest.mark.parametrize("is_turned", [False, True])
-def test_a_shape_in_two_files_is_refused_in_any_order(tmp_path: Path, *, is_turned: bool) -> None:
+@pytest.mark.parametrize(
+    "mild",
+    [f"{NODE} sh:nodeKind sh:IRI ; sh:severity sh:Warning .", "ex:S sh:severity sh:Info .", "ex:S sh:message 'x' ."],
+)
+def test_a_shape_in_two_files_is_refused_in_any_order(tmp_path: Path, mild: str, *, is_turned: bool) -> None:
     """Together they would be one shape: of two severities, the one that comes first would count."""
-    files = {"strict": f"{NODE} sh:nodeKind sh:IRI .", "mild": f"{NODE} sh:nodeKind sh:IRI ; sh:severity sh:Warning ."}
+    files = {"strict": f"{NODE} sh:nodeKind sh:IRI .", "mild": mild}
     for name, shape in files.items():
         (tmp_path / f"{name}.ttl").write_text(PREFIXES + shape, "utf-8")
     every = sorted((tmp_path / f"{name}.ttl" for name in files), reverse=is_turned)
     with pytest.raises(UsageError, match=rf"{every[1].name}: .*is described in .*{every[0].name}, too"):
         load(every)
-    assert load(every[:1]).targeted
+    assert load([tmp_path / "strict.ttl"]).targeted
 
 
 def test_a_file_may_deactivate_the_shape_of_another(tmp_path: Path) -> None:
@@ -158,7 +162,11 @@ def test_a_file_may_deactivate_the_shape_of_another(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["more.rdf", "more.ttl.gz", "more.TTL", "more.turtle", "more.json", "more.xml", "finance/more.ttl"]
+    "name",
+    [
+        *("more.rdf", "more.ttl.gz", "more.TTL", "more.turtle", "more.json", "more.xml", "more.nquads", "more.trix"),
+        *("more.hext", "finance/more.ttl"),
+    ],
 )
 def test_shapes_that_would_not_be_read_are_refused(name: str, tmp_path: Path) -> None:
     (tmp_path / "finance").mkdir()
@@ -171,6 +179,13 @@ def test_shapes_that_would_not_be_read_are_refused(name: str, tmp_path: Path) ->
     if name == "finance/more.ttl":
         (tmp_path / name).write_text(f"{PREFIXES} ex:Other sh:targetClass ah:Query ; sh:nodeKind sh:IRI .", "utf-8")
         assert load([tmp_path, tmp_path / "finance"]), "it is given, too"
+
+
+def test_shapes_in_the_compact_syntax_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "strict.ttl").write_text(f"{PREFIXES} {NODE} sh:nodeKind sh:IRI .", "utf-8")
+    (tmp_path / "more.shaclc").write_text("shapeClass ex:C { ex:p [1..*] . }", "utf-8")
+    with pytest.raises(UsageError, match=r"more\.shaclc: has shapes that would not be read"):
+        load([tmp_path])
 
 
 def test_links_and_pipes_in_the_place_of_shapes_are_refused(tmp_path: Path) -> None:
@@ -352,6 +367,12 @@ MISSPELT: Final = {
     "@prefix prov: <http://www.w3.org/ns/prov/> . "
     + BEFORE.format("prov:used"): "Write http://www.w3.org/ns/prov#used",
     "@prefix dcterms: <https://purl.org/dc/terms/> . " + BEFORE.format("dcterms:hasPart"): "or @prefix dcterms: <http:",
+    "@prefix dcterms: <http://purl.org/dc/term/> . " + BEFORE.format("dcterms:title"): "or @prefix dcterms: <http:",
+    "@prefix dc: <http://purl.org/dc/elements/1.1#> . " + BEFORE.format("dc:title"): "or @prefix dc: <http://purl",
+    "@prefix skos: <http://www.w3.org/2004/02/skos#> . " + BEFORE.format("skos:prefLabel"): "or @prefix skos: <http:",
+    "@prefix owl: <http://www.w3.org/2001/07/owl#> . " + BEFORE.format("owl:sameAs"): "or @prefix owl: <http://www.w3",
+    BEFORE.format(f"<https://{OURS}/shapes#label>"): f"is no term of the ontology: these are in <https://{OURS}#>",
+    f"ex:S a sh:NodeShape ; sh:targetClass <https://{OURS}/shapes#Table> .": "is no term of the ontology: these are",
     "@prefix rdfs: <https://www.w3.org/2000/01/rdf-schema#> . " + BEFORE.format("rdfs:label"): "or @prefix rdfs: <",
     "@prefix xsd: <http://www.w3.org/2001/XMLSchema/> . "
     + BEFORE.format("rdfs:label ; sh:datatype xsd:string"): "Write http://www.w3.org/2001/XMLSchema#string",

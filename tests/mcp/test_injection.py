@@ -242,6 +242,18 @@ def test_cells_are_the_names_as_they_are(server: Asked) -> None:
     assert {visible_text(evil(number)) for number in (7, 3, 8)} <= cells
 
 
+@pytest.mark.parametrize("tool", ["object", "who-accessed", "lineage"])
+def test_a_name_can_be_asked_for_as_answers_show_it(tool: str, server: Asked) -> None:
+    """With escapes for what cannot be seen: else nobody would seem to have read it."""
+    shown = visible_text(evil(7))
+    assert "\\u200b" in shown
+    assert server.answer(tool, object_name=shown) == server.answer(tool, object_name=evil(7))
+
+
+def test_a_part_of_a_name_is_found_as_answers_show_it(server: Asked) -> None:
+    assert server.rows("search", text="\\u200b\\u202e") == server.rows("search", text="\u200b\u202e") != []
+
+
 def test_a_note_has_its_names_apart(server: Asked) -> None:
     (note,) = [one for one in server.answer("who-accessed", object_name=evil(0))["notes"] if "is called" in one["text"]]
     assert note["text"].startswith("Table 61 had the name [1] until 2026-03-03T06:00:00Z, and is called [2] now.")

@@ -211,6 +211,18 @@ def test_a_long_cell_is_cut_and_says_so() -> None:
 # --- things -----------------------------------------------------------------------------------------------------------
 
 
+def test_answers_and_errors_say_when_a_newer_export_is_in_the_folder(month: Asked, month_graph: Path) -> None:
+    """It may have the object that the one which is shown does not have."""
+    manifest = month_graph / "manifest.json"
+    before = manifest.read_text("utf-8")
+    for text, is_newer in ((before, False), (f"{before}\n", True)):
+        manifest.write_text(text, "utf-8")
+        notes = [note["text"] for note in month.answer("user-history", limit=1)["notes"]]
+        assert any("newer export" in note for note in notes) == is_newer
+        assert ("newer export" in month.error("object", object_name="NOT.YET.THERE")) == is_newer
+    manifest.write_text(before, "utf-8")
+
+
 def test_what_the_record_covers(month: Asked) -> None:
     answer = month.answer("about")
     told = dict(zip(answer["columns"], answer["rows"][0], strict=True))

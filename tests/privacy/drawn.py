@@ -160,11 +160,16 @@ def rows(said: Drawn) -> Iterator[Json]:
     for number, user in enumerate(USERS):
         yield {"query_id": f"own-{number}", "query_start_time": every_field.START, "user_name": user}
     for number in range(12):
-        yield {**_with_json(every_field.full_row(said), said), "query_id": f"full-{number}"}
+        sql = {_SQL[number]: f"select {said.text('SQL text')}"} if number < len(_SQL) else {}
+        yield {**_with_json(every_field.full_row(said), said), **sql, "query_id": f"full-{number}"}
     for form in FORMS:
         for row in rows_in(form, list(every_field.changes(said))):
             query = {"query_id": f"{form}-{row['query_id']}", "user_name": said.word("user_name")}
             yield _with_json({**row, **query}, said)
+
+
+_SQL: Final = ("query_text", "BIND_VALUES", "Query Text Hash")
+"""Columns of which only the name is kept."""
 
 
 def aggregate_rows(said: Drawn) -> Iterator[Json]:

@@ -140,3 +140,20 @@ def test_an_update_goes_on(tmp_path: Path) -> None:
     assert (report["exported"], report["duplicates"]) == (1, 4)
     assert found(tmp_path / "out") == []
     assert len(report["not_understood"]) > 0
+
+
+def test_pseudonyms_and_filters_hold_for_such_rows_too(tmp_path: Path) -> None:
+    """Also for a row in the quarantine, and where the same user has rows without them."""
+    (tmp_path / "key").write_text("a key of 24 bytes, ASCII", encoding="utf-8")
+    (tmp_path / "filter.toml").write_text('[filter]\ndeny_schemas = ["zqschema"]\n', encoding="utf-8")
+    hidden = [TABLE, {**TABLE, "objectId": 2, "objectName": "OK.ZQSCHEMA.T"}]
+    who = {"user_name": "ZQUSER", "direct_objects_accessed": hidden}
+    rows = [row(1, **who, **SQL), row(2, **who), row(3, **who, **SQL), {**row(3), "user_name": "SOMEBODY ELSE"}]
+    given = exports.ndjson(rows, tmp_path / "rows.ndjson")
+    options = "--config", str(tmp_path / "filter.toml"), "--pseudonyms", str(tmp_path / "key")
+    for number, more in enumerate(((), ("--update",), ("--reads", "daily"))):
+        out = tmp_path / f"out-{number}"
+        assert exports.export([given], out, *options, *more) == 0
+        assert found(out) == []
+        assert exports.report(out)["exported"] == 2
+        assert sum("a ah:User" in text for _, text in written(out)) == 1

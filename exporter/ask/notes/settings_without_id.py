@@ -16,10 +16,10 @@ from typing import Final, NamedTuple
 from exporter.ask.answers import first_of
 from exporter.ask.container_history import CONTAINERS
 from exporter.ask.lookups import Lookups
-from exporter.ask.notes.asked import CHANGES, POLICY_COVERAGE, UNMASKED_READS, Asked
+from exporter.ask.notes.asked import CHANGES, POLICY_COVERAGE, UNMASKED_COPIES, UNMASKED_READS, Asked
 from exporter.ask.notes.mask_periods import masked_wholes, masks_by_tags
 from exporter.ask.notes.older_masks import Holding, older_masks
-from exporter.ask.notes.tags_without_id import ended_with_their_tags
+from exporter.ask.notes.tags_without_id import counted_in_the_other_form, ended_with_their_tags
 from exporter.ask.triples import LATE, MOMENT, Solution, in_utc, iris
 from exporter.ask.without_id import Key, Renaming, change_in_words, linked_names, renamings
 from exporter.graph.terms import full
@@ -47,6 +47,7 @@ def settings_by_name(asked: Asked) -> Iterator[str]:
             "give with the id, though it may be the same."
         )
     if asked.name == CHANGES:
+        yield from _elements_changed(asked)
         return
     elements = sorted({row["name"] for row in _set_by_name(asked)})
     if elements:
@@ -67,6 +68,13 @@ def settings_by_name(asked: Asked) -> Iterator[str]:
             "and where it was set on a tag: what was enforced is not taken to end where the tag was unset or dropped, "
             "though it may be the same."
         )
+    counted = _counted_in_the_other_form(asked)
+    if counted:
+        yield (
+            f"A tag that rows give without an id is taken for one of its name that they give with one: "
+            f"{first_of(counted, _SHOWN)}. But the one with the id had another name then, or a tag of the name was "
+            "created in between: these may have no policy by the tag, though the answer has them covered or masked."
+        )
     yield from _elements_changed(asked)
 
 
@@ -79,6 +87,8 @@ SET_BY: Final[Mapping[str, str]] = {
     "unmasked-reads": "ah:TagSetting ah:PolicySetting",
 }
 """Question, or that of a part of pages -> the classes of the settings that it is about."""
+_BY_TAGS: Final = (POLICY_COVERAGE, UNMASKED_COPIES, UNMASKED_READS)
+"""Questions that count the policies on tags for what has these tags."""
 _SET: Final = """\
 SELECT DISTINCT ?thing ?name WHERE {
   VALUES ?class { @classes@ }
@@ -179,6 +189,22 @@ def _enforced_by_tags(asked: Asked) -> set[str]:
     return {name for thing, name in ended_with_their_tags(asked.graph) if not about or thing in about}
 
 
+def _counted_in_the_other_form(asked: Asked) -> list[str]:
+    """What the answer takes for covered by a tag that may be another one: ``G.T.PII on D.S.T, column C``."""
+    if asked.name not in _BY_TAGS:
+        return []
+    about = _with_tags(asked)
+    rows = [
+        row
+        for row in counted_in_the_other_form(asked.graph)
+        if asked.is_by_then(max(row["masked_since"], row["tagged_since"]))
+        if not about or row["thing"] in about
+    ]
+    columns = (f", column {row['column']}" if row["column"] else "" for row in rows)
+    named = (f"{row['name']} on {asked.label(row['thing'])}{column}" for row, column in zip(rows, columns, strict=True))
+    return list(dict.fromkeys(named))
+
+
 def _is_end(graph: Lookups, setting: str) -> bool:
     """Whether a row unsets a policy, or ends what another one set."""
     return graph.text(setting, "ah:validUntil") is not None or graph.text(setting, "ah:subOperation") == "DROP"
@@ -230,7 +256,7 @@ def containers_of(graph: Lookups, things: Iterable[str]) -> set[str]:
 
 
 _ELEMENTS_CHANGED: Final = """\
-SELECT DISTINCT ?thing ?operation ?name ?new ?swapped ?time ?query_id WHERE {
+SELECT DISTINCT ?thing ?changed ?operation ?name ?new ?swapped ?time ?query_id WHERE {
   VALUES ?class { @classes@ }
   { ?element ah:sameNameAs ?changed } UNION { ?changed ah:sameNameAs ?element }
   ?change ah:changedObject ?changed ; ah:operation ?operation ; prov:startedAtTime ?time ; dcterms:isPartOf ?query .
@@ -258,13 +284,13 @@ what was set before in the other; or the masks that were only enforced.
 
 def _elements_changed(asked: Asked) -> Iterator[str]:
     """A note on tags and policies that were set with an id and created, dropped, replaced, restored or renamed without,
-    or the other way round.
+    or the other way round; for ``changes``, which has another note on the former, only this.
     """
     about = _with_tags(asked)
     texts = [
         change_in_words(row, row["name"], row["new"])
-        for row in asked.graph.select(_ELEMENTS_CHANGED, classes=SET_BY[asked.name])
-        if asked.is_by_then(row["time"])
+        for row in asked.graph.select(_ELEMENTS_CHANGED, classes=SET_BY.get(asked.name, SET_BY["page-settings"]))
+        if _is_meant(asked, row["time"]) and (asked.name != CHANGES or asked.graph.text(row["changed"], "ah:objectId"))
         if not about or row["thing"] in about
     ]
     if fresh := list(dict.fromkeys(texts)):
@@ -294,6 +320,11 @@ SELECT DISTINCT ?element ?thing ?since ?until WHERE {
 """
 
 
+def _is_meant(asked: Asked, time: str) -> bool:
+    """Whether a change is in the time that ``changes`` is asked for, or before the end of that of other questions."""
+    return asked.has(in_utc(time)) if asked.name == CHANGES else asked.is_by_then(time)
+
+
 def _created_again(asked: Asked) -> Iterator[str]:
     """A note on tags, policies, schemas and databases that rows without an id create while something is set with them
     or on them, or with a tag or policy in them. It goes on, since it can be a CREATE IF NOT EXISTS; a CREATE of a table
@@ -301,8 +332,7 @@ def _created_again(asked: Asked) -> Iterator[str]:
     """
     creations = defaultdict[str, list[Solution]](list)
     for row in asked.graph.select(_CREATED):
-        is_meant = asked.has(in_utc(row["time"])) if asked.name == CHANGES else asked.is_by_then(row["time"])
-        if is_meant and row["created"].rsplit("/", 3)[1] not in HOLDERS:
+        if _is_meant(asked, row["time"]) and row["created"].rsplit("/", 3)[1] not in HOLDERS:
             creations[row["created"]].append(row)
     about = _with_tags(asked) if creations else set()
     again = [row for thing, row in _created_while_set(asked, creations) if not about or thing in about]

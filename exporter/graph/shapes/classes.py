@@ -257,6 +257,8 @@ TAKES: Final = {
     **{f"{SH}{name}": "a property" for name in (*_OF_PROPERTIES, "path", "ignoredProperties")},
 }
 """What a property of SHACL or RDFS takes. Of ``sh:path`` and a list, each term in it."""
+_BESIDE: Final = f"{AH.removesuffix('#')}/shapes#"
+"""The namespace of the exporter's shapes, which has no classes or properties."""
 
 
 def fault_of(triple: Triple, shapes: MemoryGraph) -> str | None:
@@ -270,6 +272,8 @@ def fault_of(triple: Triple, shapes: MemoryGraph) -> str | None:
     taken = TAKES.get(predicate)
     for term in _terms(node, shapes) if taken else ():
         kind = _kinds().get(term.value)
+        if term.value.startswith(_BESIDE):
+            return f"{term.value} is no term of the ontology: these are in <{AH}>"
         if kind is not None and kind != taken:
             name = f"sh:{predicate.removeprefix(SH)}" if predicate.startswith(SH) else predicate.rpartition("#")[2]
             return f"{_short(term)} is {kind}, and {name} takes {taken}"

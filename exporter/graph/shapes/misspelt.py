@@ -6,7 +6,8 @@ ontology's own terms are looked up in :mod:`exporter.graph.shapes.classes`, thos
 RDFS and the datatypes of XML Schema have no other terms than these. Other vocabularies may have terms that are not
 known here: a term of PROV is refused only if it is nearly one of PROV-O; of others, only the namespace is looked at.
 
-Sources: RDF 1.1 Schema, section 6; RDF 1.2 Schema; XML Schema 1.1 part 2, section 3; PROV-O, with its appendix B.
+Sources: RDF 1.1 Schema, section 6; RDF 1.2 Schema; XML Schema 1.1 part 2, section 3; PROV-O, with its appendix B; OWL 2
+RDF-Based Semantics, section 3; DCMI Metadata Terms; SKOS Reference, appendix B.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from pyoxigraph import Triple
 
 _OWL: Final = "http://www.w3.org/2002/07/owl#"
-_NAMESPACES: Final[Mapping[str, str]] = {**PREFIXES, "sh": SH, "owl": _OWL}
+_ELEMENTS: Final = "http://purl.org/dc/elements/1.1/"
+_NAMESPACES: Final[Mapping[str, str]] = {**PREFIXES, "sh": SH, "owl": _OWL, "dc": _ELEMENTS}
 _RDF: Final = """Alt Bag CompoundLiteral HTML JSON List PlainLiteral Property Seq Statement XMLLiteral dirLangString
 direction first langString language nil object predicate reifies rest subject type value"""
 _RDFS: Final = """Class Container ContainerMembershipProperty Datatype Literal Proposition Resource comment domain
@@ -53,6 +55,28 @@ qualifiedQuotationOf qualifiedSourceOf qualifiedStartOf qualifiedUsingActivity q
 wasActivityOfInfluence wasAssociateFor wasMemberOf wasPlanOf wasPrimarySourceOf wasRoleIn wasUsedBy wasUsedInDerivation
 """
 """Further terms in the namespace of PROV that are no misspelt ones: its reserved inverses, and others that are near."""
+_OWL_TERMS: Final = """AllDifferent AllDisjointClasses AllDisjointProperties AnnotationProperty AsymmetricProperty
+Axiom Class DataRange DatatypeProperty DeprecatedClass DeprecatedProperty FunctionalProperty InverseFunctionalProperty
+IrreflexiveProperty NamedIndividual NegativePropertyAssertion Nothing ObjectProperty Ontology ReflexiveProperty
+Restriction SymmetricProperty Thing TransitiveProperty allValuesFrom backwardCompatibleWith bottomDataProperty
+bottomObjectProperty cardinality complementOf deprecated differentFrom disjointUnionOf disjointWith distinctMembers
+equivalentClass equivalentProperty hasKey hasSelf hasValue imports incompatibleWith intersectionOf inverseOf
+maxCardinality members minCardinality onClass onDataRange onDatatype onProperties onProperty oneOf priorVersion
+propertyChainAxiom propertyDisjointWith sameAs someValuesFrom topDataProperty topObjectProperty unionOf versionIRI
+versionInfo withRestrictions"""
+_DC: Final = """contributor coverage creator date description format identifier language publisher relation rights
+source subject title type"""
+_DCTERMS: Final = """Agent AgentClass BibliographicResource FileFormat Frequency Jurisdiction LicenseDocument
+LinguisticSystem Location LocationPeriodOrJurisdiction MediaType MediaTypeOrExtent MethodOfAccrual MethodOfInstruction
+PeriodOfTime PhysicalMedium PhysicalResource Policy ProvenanceStatement RightsStatement SizeOrDuration Standard abstract
+accessRights accrualMethod accrualPeriodicity accrualPolicy alternative audience available bibliographicCitation
+conformsTo created dateAccepted dateCopyrighted dateSubmitted educationLevel extent hasFormat hasPart hasVersion
+instructionalMethod isFormatOf isPartOf isReferencedBy isReplacedBy isRequiredBy isVersionOf issued license mediator
+medium modified provenance references replaces requires rightsHolder spatial tableOfContents temporal valid"""
+_SKOS: Final = """Collection Concept ConceptScheme OrderedCollection altLabel broadMatch broader broaderTransitive
+changeNote closeMatch definition editorialNote exactMatch example hasTopConcept hiddenLabel historyNote inScheme
+mappingRelation member memberList narrowMatch narrower narrowerTransitive notation note prefLabel related relatedMatch
+scopeNote semanticRelation topConceptOf"""
 _SHACL: Final = """NodeShape PropertyShape Shape alternativePath deactivated inversePath message oneOrMorePath path
 severity sparql targetClass targetNode targetObjectsOf targetSubjectsOf zeroOrMorePath zeroOrOnePath"""
 """Terms of SHACL by which shapes are known, beside the parameters of constraints."""
@@ -61,6 +85,10 @@ _NAMES: Final[Mapping[str, frozenset[str]]] = {
     "rdfs": frozenset(_RDFS.split()),
     "xsd": frozenset(_XSD.split()),
     "prov": frozenset(_PROV.split()),
+    "owl": frozenset(_OWL_TERMS.split()),
+    "dc": frozenset(_DC.split()),
+    "dcterms": frozenset(f"{_DC} {_DCTERMS}".split()),
+    "skos": frozenset(_SKOS.split()),
     "sh": frozenset({*_SHACL.split(), *PARAMETERS}),
 }
 _TITLES: Final[Mapping[str, str]] = {"rdf": "RDF", "rdfs": "RDFS", "xsd": "XML Schema", "prov": "PROV-O"}

@@ -35,8 +35,11 @@ from exporter.graph.shapes.source import ShapesGraph, path_of
 from exporter.graph.store import FORMATS
 from exporter.system.files import BROKEN, everything_in, opened, shapes_dir, syntax_of
 
+_COMPACT: Final = frozenset({".shaclc", ".shc"})
+"""Endings of SHACL in its compact syntax, in which nothing else can be written."""
 _MAY_BE_SHAPES: Final = frozenset(
-    {*FORMATS, ".json", ".n3", ".ntriples", ".nq", ".owl", ".rdf", ".shacl", ".trig", ".turtle", ".xml"}
+    {*FORMATS, *_COMPACT, ".hext", ".json", ".n3", ".nq", ".nquads", ".ntriples", ".owl", ".rdf"}
+    | {".shacl", ".trig", ".trix", ".turtle", ".xml"}
 )
 """Endings, in lower case, of files that may have shapes."""
 _names_shacl: Final = re.compile(rb"w3\.org/ns/shacl[#/]", re.IGNORECASE).search
@@ -99,6 +102,8 @@ def _refuse_imports(by_file: dict[Path, list[Triple]]) -> None:
 
 def _has_shapes(path: Path) -> bool:
     """Whether a file of any syntax names the vocabulary of SHACL, if need be with its namespace misspelt."""
+    if syntax_of(path).lower() in _COMPACT:
+        return True
     try:
         with opened(path) as file:
             return _names_shacl(file.read()) is not None
@@ -154,7 +159,9 @@ def shapes_graph(extra_dirs: Iterable[Path] = (), own: Iterable[Path] | None = N
                     f"{file}: {text(subject)} is a shape of the exporter, which cannot be changed. "
                     "Give your shape another IRI"
                 )
-        for subject in _shapes_of(added):
+        weight = {sh("severity"), sh("message")}
+        weighed = (cast("Term", triple.subject) for triple in added if triple.predicate in weight)
+        for subject in (*_shapes_of(added), *weighed):
             other = shape_files.setdefault(subject, file)
             if other != file and isinstance(subject, NamedNode):
                 raise UsageError(
