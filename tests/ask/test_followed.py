@@ -334,7 +334,11 @@ def test_changes_tell_revokes(whole: Store) -> None:
         ("mask-taken-away", {("D.S.A", "C", "D.S.MASK", "D.S.B2", "C")}),
         ("masked-and-dropped", {("D.S.A", "C", "D.S.MASK", "D.S.B", "C")}),
         ("unmasked-and-dropped", set()),
-        ("masked-column-dropped", {("D.S.A", "C", "D.S.MASK", "D.S.B", "C")}),
+        # gone, and masked at its end, also while another one has its name and the copy is called B2
+        (
+            "masked-column-dropped",
+            {("D.S.A", "C", "D.S.MASK", "D.S.B", "C"), ("D.S.A", "C", "D.S.MASK", "D.S.B2", "C")},
+        ),
         ("enforced", {("D.S.A", "C", "D.S.MASK", "D.S.B", "C")}),
         # as C, which is gone and was masked at its end; and as F, which the masked column is called when B is read
         (
