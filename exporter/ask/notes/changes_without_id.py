@@ -15,12 +15,8 @@ from typing import Final
 from exporter.ask.answers import first_of
 from exporter.ask.lookups import SAME_NAME, Lookups
 from exporter.ask.notes.asked import CHANGES, MOST, UNMASKED_READS, Asked
-from exporter.ask.notes.settings_without_id import (
-    given_without_id,
-    renamings_of,
-    renamings_of_settings,
-    settings_by_name,
-)
+from exporter.ask.notes.renamed_settings import renamings_of, renamings_of_settings
+from exporter.ask.notes.settings_without_id import given_without_id, settings_by_name
 from exporter.ask.triples import Solution, iris
 from exporter.ask.without_id import Key, Renaming, change_in_words, linked_names
 from exporter.model.identifiers import match_name
