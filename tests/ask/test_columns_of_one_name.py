@@ -121,6 +121,15 @@ READ: Final[dict[str, tuple[list[Json], str]]] = {
         f"D.S.T.E (another one until {at(3)}, this one since {at(5)})",
     ),
     "read-back": ([read(of("E")), to(E="G"), to(G="E"), SET], ""),
+    # what was read under a former name of the one that has the name now, and was masked under no name
+    "read-former": (
+        [SET, DROPPED, read(of("F")), to(F="E")],
+        f"D.S.T.E (another one until {at(3)}, this one since {at(5)})",
+    ),
+    "read-former-left": (
+        [to(E="G"), on("G", **of_mask("ADD")), read(of("F")), to(F="E")],
+        f"D.S.T.E (another one until {at(2)}, this one since {at(5)})",
+    ),
     "read-dropped": ([SET, DROPPED, read(of("E"))], ""),
     "read-masked": ([read(of("E")), SET], ""),
 }
@@ -151,7 +160,8 @@ def test_a_source_whose_name_another_one_has_is_told(story: str, said: str, whol
 
 @pytest.mark.parametrize("story", READ)
 def test_reads_of_columns_that_have_one_name_are_told(story: str, whole: Store) -> None:
-    for given in ({}, {"object_name": "D.S.T"}, {"object_name": "D.S.T", "column_name": "E"}):
+    column = "F" if "former" in story else "E"
+    for given in ({}, {"object_name": "D.S.T"}, {"object_name": "D.S.T", "column_name": column}):
         answer = asked("unmasked-reads", stories.of(story, whole), **given)
         notes = [note for note in answer.notes if note.startswith("Columns had the same name")]
         assert answer.rows

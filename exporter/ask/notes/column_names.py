@@ -13,6 +13,7 @@ from exporter.ask.notes.asked import MOST, Asked
 from exporter.ask.parameters import as_text
 from exporter.ask.triples import in_utc
 from exporter.model.identifiers import match_name
+from exporter.system.reachable import reachable
 
 _SPELLINGS_SHOWN: Final = 5
 _SHOWN: Final = 4
@@ -101,22 +102,26 @@ def dropped_columns(asked: Asked) -> Iterator[str]:
 
 
 def shared_names(asked: Asked) -> Iterator[str]:
-    """For ``unmasked-reads``: names in the answer that columns of one object had one after the other."""
+    """For ``unmasked-reads``: names that columns of one object had one after the other, and that a column of the answer
+    had, or was renamed from or to.
+    """
     graph, texts = asked.graph, list[str]()
     places = [asked.answer.columns.index(column) for column in ("object_name", "column_name")]
     rows = graph.at_most(asked.answer.rows, MOST)
     for name, column_name in sorted({(row[places[0]] or "", row[places[1]] or "") for row in rows}):
         things = {holder.iri for holder in graph.holders(name) if asked.is_about(holder.iri)}
-        columns = (column for thing in sorted(things) for column in graph.columns_of(thing, (match_name(column_name),)))
+        columns = [column for thing in sorted(things) for column in graph.columns_of(thing, (match_name(column_name),))]
         texts += [
-            f"{name}.{column_name} (another one until {as_text(left)}, this one since {as_text(since)})"
-            for column in columns
+            f"{name}.{graph.text(column, 'ah:columnName')} (another one until {as_text(left)}, this one since "
+            f"{as_text(since)})"
+            for column in sorted(reachable(columns, graph.renamed_columns))
             for left, since in _shared(graph, column)[-1:]
         ]
     if texts:
         yield (
-            f"Columns had the same name one after the other: {first_of(texts, _SHOWN, '; ')}. The answer has what was "
-            "read under the name: BEFORE and AFTER are by the masks of any of them."
+            f"Columns had the same name one after the other: {first_of(list(dict.fromkeys(texts)), _SHOWN, '; ')}. The "
+            "answer has what was read under such a name, or under one that a column with it was renamed from or to: "
+            "BEFORE and AFTER are by the masks of any of them."
         )
 
 
