@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from exporter.ask.notes.lost_protection import LOST
-from exporter.ask.notes.made_anew import MADE_ANEW, PERHAPS_ANEW
+from exporter.ask.notes.made_anew import MADE_ANEW, PERHAPS_ANEW, READ_IN_BETWEEN
 from tests.ask import stories
 from tests.ask.test_clones import place
 from tests.ask.test_lost_masks import OFF_TAG, ON_TAG, PII, TAG, UNSET_MASK, UNTAG
@@ -169,6 +169,43 @@ def test_copies_of_what_a_tag_masked_before_are_told(story: str, tmp_path: Path)
     rows, said = OF_COPIES[story]
     told = note("unmasked-copies", story, stories.told({story: rows}, tmp_path))
     assert told.partition(" Copies from before")[0] == (f" No row sets it since: {said}." if said else "")
+
+
+IN_BETWEEN: Final[dict[str, tuple[list[Json], str]]] = {
+    "masked-again": ([MASKED, copied(A, B), ANEW, read(B), MASKED], f"D.S.A from {at(3)} to {at(5)} ({MASK})"),
+    "another-mask": (
+        [MASKED, copied(A, B), ANEW, read(B), changed(A, columns=OTHER)], f"D.S.A from {at(3)} to {at(5)} ({MASK})",
+    ),
+    "with-its-id": (
+        [changed(OF_ID, columns=SET_MASK), copied(OF_ID, B), changed(OF_ID, "REPLACE"), read(B),
+         changed(OF_ID, columns=SET_MASK)],
+        f"D.S.A from {at(3)} to {at(5)} ({MASK})",
+    ),
+    "tagged-again": ([*BY_TAG, ANEW, read(B), TAGGED], f"D.S.A from {at(4)} to {at(6)} ({MARK})"),
+    "unset-again": (
+        [MASKED, copied(A, B), ANEW, read(B), MASKED, changed(A, columns=UNSET_MASK)],
+        f"D.S.A from {at(3)} to {at(5)} ({MASK})",
+    ),
+    "copied-on": (
+        [MASKED, copied(A, B), copied(B, thing("E", 5)), ANEW, read(thing("E", 5)), MASKED],
+        f"D.S.A from {at(4)} to {at(6)} ({MASK})",
+    ),
+    # the answer has these reads, or no copy was read
+    "read-before": ([MASKED, copied(A, B), read(B), ANEW, MASKED], ""),
+    "read-later": ([MASKED, copied(A, B), ANEW, MASKED, read(B)], ""),
+    "copied-later": ([MASKED, ANEW, copied(A, B), read(B), MASKED], ""),
+    "not-copied": ([MASKED, ANEW, read(B), read(A), MASKED], ""),
+}  # fmt: skip
+
+
+def test_reads_of_copies_before_the_table_was_masked_again_are_told(tmp_path: Path) -> None:
+    whole = stories.told({name: rows for name, (rows, _) in IN_BETWEEN.items()}, tmp_path)
+    for story, (_, said) in IN_BETWEEN.items():
+        answer = asked("unmasked-copies", stories.of(story, whole))
+        notes = [one.removeprefix(READ_IN_BETWEEN) for one in answer.notes if one.startswith(READ_IN_BETWEEN)]
+        assert notes == [f"{said}. The answer does not have these reads: column-copies has the copies."][: len(said)], (
+            story
+        )
 
 
 # --- other objects of the name ----------------------------------------------------------------------------------------

@@ -15,7 +15,8 @@ from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.lookups import Lookups
-from exporter.ask.notes.asked import CHANGES, POLICY_COVERAGE, UNMASKED_READS, Asked
+from exporter.ask.notes.asked import CHANGES, POLICY_COVERAGE, UNMASKED_COPIES, UNMASKED_READS, Asked
+from exporter.ask.notes.columns import copies_of
 from exporter.ask.notes.lost_protection import things_with
 from exporter.ask.notes.mask_periods import (
     WHOLE,
@@ -26,12 +27,13 @@ from exporter.ask.notes.mask_periods import (
     names_of_column,
     settings_of,
 )
+from exporter.ask.notes.two_forms import made_at
+from exporter.ask.parameters import as_text
 from exporter.ask.triples import EARLY, LATE, MOMENT, in_utc
 from exporter.ask.without_id import Renaming, renamed_forms, renamings
 from exporter.model.effects import CREATES
 
 _MASKS, _TAGS = "maskingPolicies", "tags"
-_UNMASKED_COPIES: Final = "unmasked-copies"
 _KINDS: Final = {
     _MASKS: "masking policy",
     _TAGS: "tag",
@@ -44,12 +46,15 @@ _ENFORCED_KINDS: Final = {_MASKS: "MASKING_POLICY", "rowAccessPolicies": "ROW_AC
 """Policies that rows of queries name."""
 _OF: Final[Mapping[str, tuple[str, ...]]] = {
     "tag-history": (_TAGS,),
-    _UNMASKED_COPIES: (_MASKS, _TAGS),
+    UNMASKED_COPIES: (_MASKS, _TAGS),
     UNMASKED_READS: (_MASKS, _TAGS),
 }
 """Questions about some of them alone; of tags, those about unmasked reads are about those that mask."""
 OF_SETTINGS: Final = ("changes", "page-settings", "policy-coverage", *_OF)
 MADE_ANEW: Final = "What is made anew under its own id or name (as by CREATE OR REPLACE) loses what was set on it."
+READ_IN_BETWEEN: Final = (
+    "Copies of what was made anew under its own id or name, and masked again later, were read in between: "
+)
 PERHAPS_ANEW: Final = "A CREATE of a table or view that was there can be one IF NOT EXISTS, which ends nothing."
 """The beginnings of the notes."""
 _COPIES: Final = " Copies from before are not in the answer if they were read since: column-copies has them."
@@ -69,7 +74,8 @@ class _Creation(NamedTuple):
 
 class _Lost(NamedTuple):
     """``on``: the name of a column, or :data:`WHOLE`; ``made``: when its object was made anew; ``is_sure``: not by
-    a CREATE of what was there, as far as rows tell, which can be one IF NOT EXISTS.
+    a CREATE of what was there, as far as rows tell, which can be one IF NOT EXISTS; ``until``: when it, or what takes
+    its place, was set again.
     """
 
     kind: str
@@ -77,14 +83,15 @@ class _Lost(NamedTuple):
     on: str
     made: datetime
     is_sure: bool
+    until: datetime = LATE
 
 
 def lost_by_recreation(asked: Asked) -> Iterator[str]:
     """What objects had when they were made anew, and of which no row shows in the time that is asked for that they have
     it again.
     """
-    sure, perhaps = (sorted(texts, reverse=True) for texts in _found(asked))
-    on_copies = _COPIES if asked.name == _UNMASKED_COPIES else ""
+    sure, perhaps, in_between = (sorted(texts, reverse=True) for texts in _found(asked))
+    on_copies = _COPIES if asked.name == UNMASKED_COPIES else ""
     if sure and asked.name != UNMASKED_READS:  # it says AFTER
         yield f"{MADE_ANEW} No row sets it since: {first_of([text for _, text in sure], _SHOWN)}.{on_copies}"
     if perhaps:
@@ -92,24 +99,31 @@ def lost_by_recreation(asked: Asked) -> Iterator[str]:
             f"{PERHAPS_ANEW} The answer has as ended what was set before, and no row sets it since: "
             f"{first_of([text for _, text in perhaps], _SHOWN)}.{on_copies}"
         )
+    if in_between:
+        yield (
+            f"{READ_IN_BETWEEN}{first_of([text for _, text in in_between], _SHOWN)}. The answer does not have these "
+            "reads: column-copies has the copies."
+        )
 
 
-def _found(asked: Asked) -> tuple[list[tuple[datetime, str]], list[tuple[datetime, str]]]:
-    """What was surely lost, and what was perhaps, each with the time."""
+def _found(asked: Asked) -> tuple[list[tuple[datetime, str]], ...]:
+    """What was surely lost, what was perhaps, and what was until it was set again, each with the time."""
     graph, columns = asked.graph, asked.match_names("column_name")
-    sure, perhaps, masking = list[tuple[datetime, str]](), list[tuple[datetime, str]](), _Masking(graph)
+    sure, perhaps, in_between, masking = *(list[tuple[datetime, str]]() for _ in range(3)), _Masking(graph)
     renames = [*renamings(graph)]
     for thing in sorted(_things(asked)):
         lost = [loss for loss in _lost(asked, thing, masking) if not columns or loss.on in {*columns, WHOLE}]
-        for made, is_sure in sorted({(loss.made, loss.is_sure) for loss in lost}):
+        for made, until, is_sure in sorted({(loss.made, loss.until, loss.is_sure) for loss in lost}):
+            together = [loss for loss in lost if (loss.made, loss.until) == (made, until)]
             elements = [
                 f"{_KINDS[loss.kind]} {graph.label(loss.element)}{'' if loss.on == WHOLE else f' on {loss.on}'}"
-                for loss in _present(graph, [loss for loss in lost if loss.made == made], renames)
+                for loss in _present(graph, together, renames)
             ]
-            time = made.isoformat().replace("+00:00", "Z")
-            text = f"{graph.name_at(thing, time)} at {time} ({first_of(elements, _SHOWN)})"
-            (sure if is_sure else perhaps).append((made, text))
-    return sure, perhaps
+            time = as_text(made)
+            period = f"at {time}" if until == LATE else f"from {time} to {as_text(until)}"
+            text = f"{graph.name_at(thing, time)} {period} ({first_of(elements, _SHOWN)})"
+            (in_between if until < LATE else sure if is_sure else perhaps).append((made, text))
+    return sure, perhaps, in_between
 
 
 def _present(graph: Lookups, lost: Sequence[_Lost], renames: Sequence[Renaming]) -> list[_Lost]:
@@ -150,23 +164,71 @@ def _lost(asked: Asked, thing: str, masking: _Masking) -> Iterator[_Lost]:
         creations = [creation for creation in creations if asked.has(creation.start)]
     if asked.name == UNMASKED_READS:
         creations = [creation for creation in creations if not creation.is_replace]
-    dropped = cache(lambda start: graph.dropped_at(thing, start - MOMENT))
+    dropped, copies = cache(lambda start: graph.dropped_at(thing, start - MOMENT)), _Copies(asked, thing)
     for kind in _OF.get(asked.name, _KINDS) if creations else ():
         own, replacements = _held(asked, thing, kind, all_creations, masking)
         for element, by_column in sorted(own.items()):
             names = {holder.key[1] for holder in graph.names_of(element)} if element else set[str]()
             if not element or (asked_tags and asked_tags.isdisjoint(names)):
                 continue
-            there = [time for time in ends if not graph.was_dropped(element, time)]
             for column, periods in sorted(by_column.items()):
                 again = [by_column] if replacements is None else replacements
                 since = [held.since for by_name in again for held in by_name.get(column, ())]
                 for start, end, is_replace in creations:
-                    is_lost = any(_is_ended(held, start, end, dropped) for held in periods)
-                    if is_lost and any(
-                        start < time and not any(start <= other < time for other in since) for time in there
-                    ):
-                        yield _Lost(kind, element, column, start, is_replace or dropped(start) is not None)
+                    if any(_is_ended(held, start, end, dropped) for held in periods):
+                        until = min((time for time in since if time >= start), default=LATE)
+                        loss = _Lost(kind, element, column, start, is_replace or dropped(start) is not None, until)
+                        there = [time for time in ends if not graph.was_dropped(element, time)]
+                        yield from _told(loss, there, copies)
+
+
+def _told(loss: _Lost, ends: Sequence[datetime], copies: _Copies) -> Iterator[_Lost]:
+    """What an object lost, if it had not been set again by the time that is asked for (``ends``), or if the answer
+    lacks copies for it.
+    """
+    if any(loss.made < time <= loss.until for time in ends):
+        yield loss._replace(until=LATE)
+    elif ends and copies.asked.name == UNMASKED_COPIES and copies.are_read(loss):
+        yield loss
+
+
+class _Copies:
+    """The copies of the columns of an object, followed once for each name of a column."""
+
+    def __init__(self, asked: Asked, thing: str) -> None:
+        self.asked, self.thing = asked, thing
+        self.reads = cache(self._reads)
+
+    def are_read(self, loss: _Lost) -> bool:
+        """Whether copies of what was masked before were read until it was masked again."""
+        since, until = loss.made, loss.until
+        starts = self.reads(loss.on, LATE)
+        number = bisect_left(starts, since)
+        # Mostly none is: a table that is made anew each night is masked in the next moment.
+        return (
+            number < len(starts)
+            and starts[number] < until
+            and any(since <= start < until for start in self.reads(loss.on, since))
+        )
+
+    def _reads(self, name: str, before: datetime) -> list[datetime]:
+        """When what was copied from a column before a time, and copies of that, were read; in order."""
+        graph, thing = self.asked.graph, self.thing
+        columns = set(graph.subjects("ah:columnOf", thing) if name == WHOLE else graph.columns_of(thing, {name}))
+        filled = (
+            other
+            for column in columns
+            for version in graph.subjects("prov:specializationOf", column)
+            for other in graph.subjects("prov:wasDerivedFrom", version)
+        )
+        first = [version for version in filled if any(made < before for made in made_at(graph, version))]
+        copies = {
+            column
+            for version in graph.at_most(copies_of(graph, first), _LOOKED_AT)
+            for column in graph.objects(version, "prov:specializationOf")
+        }
+        accesses = (access for copy in copies - columns for access in graph.subjects("ah:readColumn", copy))
+        return sorted(start for start in graph.starts(accesses) if self.asked.has(start))
 
 
 def _held(
@@ -175,7 +237,7 @@ def _held(
     """When an object had tags, or policies of a kind; and all that takes the place of one that was lost. None: that is
     only the same again, as of a tag.
     """
-    graph, is_of_masks = asked.graph, kind == _MASKS or asked.name in {_UNMASKED_COPIES, UNMASKED_READS}
+    graph, is_of_masks = asked.graph, kind == _MASKS or asked.name in {UNMASKED_COPIES, UNMASKED_READS}
     by_tags = masking.by_tags(thing) if is_of_masks else {}
     if kind == _TAGS and not is_of_masks:
         return settings_of(graph, thing, kind), None
