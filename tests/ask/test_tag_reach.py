@@ -144,6 +144,45 @@ def test_what_a_clone_of_a_schema_brought_is_there_from_then_on(
         assert cells(capsys.readouterr().out) == expected
 
 
+NO_ID_A, NO_ID_B = table(0, "D.S.A"), table(0, "D.S.B")
+OF_NO_ID: Final[Json] = {"tags": {TAG: {key: value for key, value in tags()["tags"][TAG].items() if key != "objectId"}}}
+OTHER_FORMS: Final = {
+    "the copy is written by its name": (
+        [tagged(1, A), tagged(2, B), copied(3, A, NO_ID_B)], "Some rows give no id of D.S.B, and others do",
+    ),
+    "the copy has the tag by its name": (
+        [tagged(1, A), copied(2, A, B), changed(3, B, {"columns": {"C": OF_NO_ID}})],
+        "in the other form than their source: D.S.PII on D.S.B, column C. The answer has them as without it",
+    ),
+    "the copy's table has the tag by its name": (
+        [tagged(1, A), copied(2, A, B), changed(3, B, OF_NO_ID)],
+        "in the other form than their source: D.S.PII on D.S.B, column C. The answer has them as without it",
+    ),
+    "the source has the tag by its name": (
+        [changed(1, A, {"columns": {"C": OF_NO_ID}}), copied(2, A, B), tagged(3, B)],
+        "in the other form than their source: D.S.PII on D.S.B, column C. The answer has them as without it",
+    ),
+    "the tagged column is dropped by the name of its table": (
+        [tagged(1, A), copied(2, A, B), changed(3, NO_ID_A, {"columns": {"C": {"subOperationType": "DROP"}}})],
+        "the column C of D.S.A was dropped (query q3, 2026-01-03T06:00:00Z). The answer does not count this",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("story", OTHER_FORMS)
+def test_rows_that_give_no_id_are_told(story: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows, said = OTHER_FORMS[story]
+    printed, notes = asked(rows, tmp_path, capsys, "--format", "csv")
+    assert cells(printed) == {"D.S.B.C"}
+    assert said in notes
+
+
+def test_another_tag_of_the_copy_is_no_other_form(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = {"tags": {"D.S.OTHER": OF_NO_ID["tags"][TAG]}}
+    rows = [tagged(1, A), copied(2, A, B), changed(3, B, {"columns": {"C": other}}), changed(4, C, OF_NO_ID)]
+    assert "in the other form" not in asked(rows, tmp_path, capsys)[1]
+
+
 def test_no_row_sets_a_tag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "No row sets a tag on a column" in asked([copied(1, A, B)], tmp_path, capsys)[1]
 

@@ -172,7 +172,7 @@ def _of_settings(asked: Asked) -> _Concern | None:
             held.since <= change.time < held.until or len(own) > 1
             for name in own
             for held in _set_on(asked, change.thing, name)
-        ) and (asked.name != TAG_REACH or _is_copied_since(asked, change))
+        ) and (asked.name != TAG_REACH or _is_copied(asked, change))
 
     return concerns
 
@@ -223,9 +223,10 @@ def _copies(asked: Asked, _: str, columns: Iterable[str]) -> Iterator[datetime]:
                 yield from _made(graph, made)
 
 
-def _is_copied_since(asked: Asked, change: _Change) -> bool:
+def _is_copied(asked: Asked, change: _Change) -> bool:
+    """Whether anything was filled from a column: before, too, since one that was dropped is in no answer any more."""
     columns = [column for name in change.names for column in asked.graph.columns_of(change.thing, (name,))]
-    return any(time >= change.time for time in _copies(asked, change.thing, columns))
+    return any(_copies(asked, change.thing, columns))
 
 
 def _of_data(asked: Asked) -> _Concern | None:

@@ -14,7 +14,7 @@ from typing import Final
 from exporter.ask.answers import first_of
 from exporter.ask.container_history import CONTAINERS
 from exporter.ask.lookups import Lookups
-from exporter.ask.notes.asked import CHANGES, POLICY_COVERAGE, UNMASKED_COPIES, UNMASKED_READS, Asked
+from exporter.ask.notes.asked import CHANGES, MOST, POLICY_COVERAGE, TAG_REACH, UNMASKED_COPIES, UNMASKED_READS, Asked
 from exporter.ask.notes.mask_periods import masked_wholes, masks_by_tags
 from exporter.ask.notes.older_masks import Holding, older_masks
 from exporter.ask.notes.tags_without_id import counted_in_the_other_form, ended_with_their_tags
@@ -22,6 +22,7 @@ from exporter.ask.triples import LATE, MOMENT, Solution, in_utc, iris
 from exporter.ask.without_id import change_in_words
 from exporter.graph.terms import full
 from exporter.model.effects import CREATES, HOLDERS
+from exporter.model.identifiers import match_name
 from exporter.model.objects import containers
 from exporter.system.reachable import reachable
 
@@ -73,6 +74,12 @@ def settings_by_name(asked: Asked) -> Iterator[str]:
             f"{first_of(counted, _SHOWN)}. But the one with the id had another name then, or a tag of the name was "
             "created in between: these may have no policy by the tag, though the answer has them covered or masked."
         )
+    tagged = _tagged_in_the_other_form(asked)
+    if tagged:
+        yield (
+            "Rows give a tag with its id and without, and these copies have it in the other form than their source: "
+            f"{first_of(tagged, _SHOWN)}. The answer has them as without it, though it may be the same."
+        )
     yield from _elements_changed(asked)
 
 
@@ -92,7 +99,7 @@ SELECT DISTINCT ?thing ?name WHERE {
   VALUES ?class { @classes@ }
   { ?nameless ah:sameNameAs ?thing . ?setting ah:settingOn ?nameless ; a ?class } UNION {
     ?nameless ah:sameNameAs ?identified . ?setting ah:settingOn ?identified ; a ?class .
-    FILTER EXISTS { ?access ah:accessedObject ?nameless }
+    FILTER(EXISTS { ?access ah:accessedObject ?nameless } || EXISTS { ?version prov:specializationOf ?nameless })
     ?nameless ah:sameNameAs? ?thing .
   }
   FILTER NOT EXISTS { ?thing ah:domain "Tag" }
@@ -201,6 +208,41 @@ def _counted_in_the_other_form(asked: Asked) -> list[str]:
     columns = (f", column {row['column']}" if row["column"] else "" for row in rows)
     named = (f"{row['name']} on {asked.label(row['thing'])}{column}" for row, column in zip(rows, columns, strict=True))
     return list(dict.fromkeys(named))
+
+
+def _tagged_in_the_other_form(asked: Asked) -> list[str]:
+    """The copies in the answer of ``tag-reach`` with a tag of the name that their source has with an id and they have
+    without, or the other way round: ``G.T.PII on D.S.COPY, column C``.
+    """
+    graph, texts = asked.graph, dict[str, None]()
+    for row in graph.at_most(asked.answer.dicts(), MOST) if asked.name == TAG_REACH else ():
+        names = [(row[f"{end}_object_name"] or "", row[f"{end}_column_name"] or "") for end in ("source", "target")]
+        of_source, of_target = (_tags_then(asked, *name) for name in names)
+        if any(not of_target.isdisjoint(graph.same_names(tag)) for tag in of_source):
+            name, column = names[1]
+            texts[f"{row['tag_name']} on {name}, column {column}"] = None
+    return list(texts)
+
+
+def _tags_then(asked: Asked, name: str, column_name: str) -> set[str]:
+    """The tags of a column, or of the whole object, at the time that is asked for."""
+    graph, at = asked.graph, min(asked.times("at"), default=LATE)
+    return {
+        tag
+        for holder in graph.holders(name)
+        for setting in graph.subjects("ah:settingOn", holder.iri)
+        if graph.text(setting, "ah:property") == "tags"
+        if (since := graph.text(setting, "ah:validFrom")) and in_utc(since) <= at
+        if not (until := graph.text(setting, "ah:validUntil")) or in_utc(until) > at
+        if _is_of(graph, setting, column_name)
+        for tag in graph.objects(setting, "ah:elementObject")
+    }
+
+
+def _is_of(graph: Lookups, setting: str, column_name: str) -> bool:
+    """Whether a setting is on a column with this name, or on the object as a whole."""
+    column = graph.text(setting, "ah:onColumn")
+    return column is None or graph.text(column, "ah:matchName") == match_name(column_name)
 
 
 def _is_end(graph: Lookups, setting: str) -> bool:
