@@ -88,6 +88,7 @@ _NOTES: Final = (
     Note(policies.masked_and_untagged, only=("policy-coverage",)),
     Note(policies.perhaps_replaced, _OURS, policies.OF_MASKS_BY_TAG),
     Note(older_masks.perhaps_forced, _OURS, older_masks.OF_OLDER_MASKS),
+    Note(older_masks.perhaps_held_on, only=older_masks.OF_GAPS),
     Note(policies.inherited_tags, only=policies.OF_INHERITED_TAGS),
     Note(policies.dropped_tags, only=("tag-history",)),
     Note(policies.unknown_bodies, only=("enforced-policy",)),

@@ -20,6 +20,11 @@ def ends_without_unset(graph: Lookups, thing: str, column: str | None, policy: s
     """
     yield from graph.replacements(policy, None)
     yield from drops_of(graph, column) if column else ()
+    yield from ends_by_tags(graph, thing, column, policy)
+
+
+def ends_by_tags(graph: Lookups, thing: str, column: str | None, policy: str) -> Iterator[datetime]:
+    """When the policy is unset from a tag, or a tag with it from the column or its object."""
     on_tags = graph.tags_of_policies.get(policy, set())
     for _, setting in on_tags:
         yield from _unset(graph, setting)

@@ -8,12 +8,13 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 from datetime import datetime
 from functools import cache, partial
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.lookups import Lookups
 from exporter.ask.notes.asked import Asked
-from exporter.ask.notes.mask_ends import ends_without_unset, times_made
+from exporter.ask.notes.mask_ends import ends_by_tags, ends_without_unset, times_made
 from exporter.ask.notes.mask_periods import Held, masked_wholes, masks_by_tags, outside
 from exporter.ask.parameters import as_text
 from exporter.ask.triples import EARLY, LATE, in_utc, iris
@@ -22,6 +23,7 @@ from exporter.system.reachable import reachable
 
 _SHOWN: Final = 3
 OF_OLDER_MASKS: Final = ("page-enforced", "unmasked-copies", "unmasked-reads")
+OF_GAPS: Final = ("policy-coverage", "unmasked-copies", "unmasked-reads")
 ONE_OF_A_COLUMN: Final = "A column has one masking policy, and SET MASKING POLICY … FORCE replaces it."
 """How the note on masks begins in whose place rows set another one."""
 _OLDER: Final = """\
@@ -145,6 +147,40 @@ def perhaps_forced(asked: Asked) -> Iterator[str]:
             f"{first_of([text for _, text in sorted(texts)], _SHOWN)}. A mask of a tag holds again when the other one "
             "is unset."
         )
+
+
+HELD_ON: Final = "Queries enforced these masks again, though no row set them since"
+"""How the note on masks begins that may not have ended with a tag."""
+
+
+def perhaps_held_on(asked: Asked) -> Iterator[str]:
+    """A note on such masks that are taken to end where their policy is unset from a tag, or such a tag from the column,
+    and that queries enforced again later: they may be on the column itself.
+    """
+    graph, about, texts = asked.graph, asked.asked_objects, set[tuple[datetime, str]]()
+    periods = defaultdict[tuple[str, str, str], set[Holding]](set)
+    for held in older_masks(graph, graph.tags_of_policies):
+        if held.column and (not about or held.thing in about):
+            periods[held[:3]].add(held)
+    for (policy, thing, column), of_place in periods.items():
+        pairs = [*pairwise(sorted(of_place, key=lambda held: held.since))]
+        ends = {*ends_by_tags(graph, thing, column, policy)} if pairs else set[datetime]()
+        for held, again in pairs:
+            if held.until in ends and held.until < again.since and _is_in_between(asked, held.until, again.since):
+                place = f"{graph.name_at(thing, as_text(held.until))}.{graph.text(column, 'ah:columnName')}"
+                period = f"from {as_text(held.until)} to {as_text(again.since)}"
+                texts.add((held.until, f"{graph.label(policy)} on {place} {period}"))
+    if texts:
+        yield (
+            f"{HELD_ON}: {first_of([text for _, text in sorted(texts)], _SHOWN)}. The answer has them as ended then, "
+            "when the policy was unset from a tag, or a tag with it from the column; but they may be set on the column "
+            "itself, since before the record."
+        )
+
+
+def _is_in_between(asked: Asked, since: datetime, until: datetime) -> bool:
+    """Whether the answer is about a time between two others."""
+    return any(since <= time < until for time in asked.times("at")) if asked.values("at") else asked.has(since, until)
 
 
 def _is_enforced_after(graph: Lookups, held: Holding, time: datetime) -> bool:
