@@ -12,9 +12,10 @@ import pytest
 from exporter import serve
 from exporter.ask.lookups import Lookups
 from exporter.ask.notes.enforced_alone import ENFORCED
+from exporter.ask.notes.older_masks import HELD_ON
 from exporter.ask.questions import ask, find
 from tests.ask import stories
-from tests.ask.test_masked_before_the_record import POLICY, of_mask, of_tag
+from tests.ask.test_masked_before_the_record import POLICY, TAG, of_mask, of_tag
 from tests.ask.test_masks_of_renamed_columns import MASK_OF_E, T, enforced, of, on, to
 from tests.ask.test_names import asked, at, changed, read, thing
 
@@ -118,6 +119,45 @@ def test_coverage_of_an_earlier_time_has_the_mask_that_a_row_sets_later(tmp_path
     for minute, is_told in ((2.5, True), (3.5, False), (4.5, False)):
         notes = asked("policy-coverage", graph, at=at(minute)).notes
         assert any(note.startswith("Enforced, but set by no row") for note in notes) == is_told, minute
+
+
+ON_TAG, OFF_TAG = changed(TAG, **of_mask("ADD")), changed(TAG, **of_mask("DROP"))
+GAPS: Final[dict[str, tuple[list[Json], str]]] = {
+    "unset-from-a-tag": (
+        [enforced("E"), ON_TAG, OFF_TAG, read(of("E")), enforced("E")], f"D.S.MASK on D.S.T.E from {at(3)} to {at(5)}",
+    ),
+    "tag-unset": (
+        [ON_TAG, enforced("E"), on("E", **of_tag("DROP")), read(of("E")), enforced("E")],
+        f"D.S.MASK on D.S.T.E from {at(3)} to {at(5)}",
+    ),
+    # it came by the tag, as far as rows tell, or they say when it was set again
+    "not-enforced-again": ([enforced("E"), ON_TAG, OFF_TAG, read(of("E"))], ""),
+    "set-again": ([enforced("E"), ON_TAG, OFF_TAG, read(of("E")), on("E", **of_mask("ADD")), enforced("E")], ""),
+    "set-on-the-tag-again": (
+        [TAGGED, ON_TAG, enforced("E"), OFF_TAG, read(of("E")), ON_TAG, enforced("E")], "",
+    ),
+    "unset-from-the-column": ([enforced("E"), on("E", **of_mask("DROP")), read(of("E")), enforced("E")], ""),
+}  # fmt: skip
+
+
+def test_a_mask_that_was_enforced_again_may_not_have_ended_with_a_tag(tmp_path: Path) -> None:
+    whole = stories.told({name: rows for name, (rows, _) in GAPS.items()}, tmp_path)
+    for story, (_, said) in GAPS.items():
+        graph = stories.of(story, whole)
+        for question, given, is_about in (
+            ("unmasked-reads", {}, True),
+            ("unmasked-reads", {"object_name": "D.S.T"}, True),
+            ("unmasked-copies", {}, True),
+            ("unmasked-copies", {"until": at(2.5)}, False),
+            ("unmasked-copies", {"since": at(5.5)}, False),
+            ("policy-coverage", {"at": at(4.5)}, True),
+            ("policy-coverage", {"at": at(5.5)}, False),
+            ("policy-coverage", {}, False),
+        ):
+            notes = [note for note in asked(question, graph, **given).notes if note.startswith(HELD_ON)]
+            assert [note.removeprefix(f"{HELD_ON}: ").split(". The answer")[0] for note in notes] == (
+                [said] if said and is_about else []
+            ), (story, question, given)
 
 
 @pytest.mark.parametrize("reads", ["full", "daily"])

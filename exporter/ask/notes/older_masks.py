@@ -8,12 +8,11 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 from datetime import datetime
 from functools import cache, partial
-from itertools import pairwise
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.lookups import Lookups
-from exporter.ask.notes.asked import Asked
+from exporter.ask.notes.asked import POLICY_COVERAGE, Asked
 from exporter.ask.notes.mask_ends import ends_by_tags, ends_without_unset, times_made
 from exporter.ask.notes.mask_periods import Held, masked_wholes, masks_by_tags, outside
 from exporter.ask.parameters import as_text
@@ -23,7 +22,7 @@ from exporter.system.reachable import reachable
 
 _SHOWN: Final = 3
 OF_OLDER_MASKS: Final = ("page-enforced", "unmasked-copies", "unmasked-reads")
-OF_GAPS: Final = ("policy-coverage", "unmasked-copies", "unmasked-reads")
+OF_GAPS: Final = (POLICY_COVERAGE, "unmasked-copies", "unmasked-reads")
 ONE_OF_A_COLUMN: Final = "A column has one masking policy, and SET MASKING POLICY … FORCE replaces it."
 """How the note on masks begins in whose place rows set another one."""
 _OLDER: Final = """\
@@ -163,13 +162,15 @@ def perhaps_held_on(asked: Asked) -> Iterator[str]:
         if held.column and (not about or held.thing in about):
             periods[held[:3]].add(held)
     for (policy, thing, column), of_place in periods.items():
-        pairs = [*pairwise(sorted(of_place, key=lambda held: held.since))]
-        ends = {*ends_by_tags(graph, thing, column, policy)} if pairs else set[datetime]()
-        for held, again in pairs:
-            if held.until in ends and held.until < again.since and _is_in_between(asked, held.until, again.since):
-                place = f"{graph.name_at(thing, as_text(held.until))}.{graph.text(column, 'ah:columnName')}"
-                period = f"from {as_text(held.until)} to {as_text(again.since)}"
-                texts.add((held.until, f"{graph.label(policy)} on {place} {period}"))
+        ends = sorted(ends_by_tags(graph, thing, column, policy))
+        starts = sorted(_starts(graph, policy, thing, column)) if ends else []
+        for again in of_place:
+            end = max((time for time in ends if time < again.since), default=EARLY)
+            others = (held.until for held in of_place if held.until < again.since)
+            was_masked = any(start < end for start in starts[:1]) and max(others, default=end) <= end
+            if was_masked and _is_in_between(asked, end, again.since):
+                place = f"{graph.name_at(thing, as_text(end))}.{graph.text(column, 'ah:columnName')}"
+                texts.add((end, f"{graph.label(policy)} on {place} from {as_text(end)} to {as_text(again.since)}"))
     if texts:
         yield (
             f"{HELD_ON}: {first_of([text for _, text in sorted(texts)], _SHOWN)}. The answer has them as ended then, "
@@ -179,8 +180,10 @@ def perhaps_held_on(asked: Asked) -> Iterator[str]:
 
 
 def _is_in_between(asked: Asked, since: datetime, until: datetime) -> bool:
-    """Whether the answer is about a time between two others."""
-    return any(since <= time < until for time in asked.times("at")) if asked.values("at") else asked.has(since, until)
+    """Whether the answer is about a time between two others; ``policy-coverage`` is about one time."""
+    if asked.name == POLICY_COVERAGE:
+        return any(since <= time < until for time in asked.times("at"))
+    return asked.has(since, until)
 
 
 def _is_enforced_after(graph: Lookups, held: Holding, time: datetime) -> bool:
