@@ -231,11 +231,10 @@ class _Push:
     ) -> None:
         self._folder, self._choices, self._settings, self._backend = folder, choices, settings, backend
         self._warn, self._shows = warn, shows
-        self._patience, self._sample = choices.patience, sample
+        self._sample = sample
         self._sender = backend.sender(choices.concurrency, choices.patience)
         self._profile = choices.profile or backend.profile
-        self._is_silent = False
-        self._wait: float | None = None
+        self._unanswered: str | None = None
         self._problem: str | None = None
         self.verified: Verified | None = None
 
@@ -251,7 +250,7 @@ class _Push:
         if verification and isinstance(sender, HttpSender) and sender.is_at(verification.beside):
             return
         name = self._backend.name
-        if self._is_silent:
+        if self._unanswered:
             raise UnreachableError(f"{name} does not answer, so nothing was sent and nothing was read back")
         reason = f"its profile is {self._profile}" if self._profile else "it does not answer as Marquez does"
         if verification:
@@ -263,11 +262,10 @@ class _Push:
 
     def _recognise(self) -> None:
         """Sets the profile, unless it is known, to that which the backend's answer shows, if any. One that does not
-        answer is asked again as long as the user's patience lasts, and not before the time that it asks for: events for
-        Marquez that are not sent as its own would give runs other jobs. If it never answers, the events are not waited
-        for once more.
+        answer is asked again as long as the user's patience lasts, and not before the time that it asks for. If it
+        never answers, no event is sent: events for Marquez that are not sent as its own give runs other jobs, for good.
         """
-        sender, patience, name = self._sender, self._patience, self._backend.name
+        sender, patience, name = self._sender, self._choices.patience, self._backend.name
         if self._profile or not isinstance(sender, HttpSender):
             return
         until, is_marquez = time.monotonic() + patience, sender.is_marquez()
@@ -280,7 +278,7 @@ class _Push:
             time.sleep(wait)
             is_marquez = sender.is_marquez()
         if isinstance(is_marquez, BackendAnswer):
-            self._patience, self._is_silent, self._wait = 0, True, is_marquez.wait
+            self._unanswered = is_marquez.text
         elif is_marquez:
             self._warn(f"{name} answers as Marquez does: profile marquez (--profile any sends the events as they are)")
             self._profile = "marquez"
@@ -310,13 +308,18 @@ class _Push:
     def _send(self, index: Index, ledger: Ledger) -> bool:
         choices, interrupted = self._choices, False
         pace = Pace(choices.rate, choices.concurrency)
-        if self._wait and self._wait <= LONGEST_WAIT_ASKED:
-            pace.pause(self._wait)
-        attempts = Attempts(self._fit, self._sender, ledger, pace, self._patience, self._say_silent)
+        attempts = Attempts(self._fit, self._sender, ledger, pace, choices.patience, self._say_silent)
         self._delivery = Delivery(index, attempts, ledger, pace, is_parallel=self._sender.parallel)
         self._progress = PushProgress(self._warn, shows=self._shows, advises=choices.runs == "all")
         try:
-            self._delivery.run(self.counts, self._progress.show, choices.concurrency)
+            if self._unanswered is None:
+                self._delivery.run(self.counts, self._progress.show, choices.concurrency)
+            else:
+                self._delivery.send_nothing(
+                    self.counts,
+                    f"it does not answer what it is ({self._unanswered}), and Marquez gets events as its own alone. "
+                    "--profile NAME sends them without asking",
+                )
         except KeyboardInterrupt:
             interrupted = True
         finally:
@@ -343,7 +346,8 @@ class _Push:
         return interrupted
 
     def _say_silent(self, reason: str) -> None:
-        retrying = f"; trying again for {duration(self._patience)} (--patience)" if self._patience else ""
+        patience = self._choices.patience
+        retrying = f"; trying again for {duration(patience)} (--patience)" if patience else ""
         self._warn(f"{self._backend.name} does not answer ({reason}){retrying}")
 
     def _why(self) -> str | None:
@@ -363,7 +367,7 @@ class _Push:
         verification = _VERIFICATIONS[self._profile](index, self._fit, delivered, self._sample)
         pace = Pace(choices.rate, choices.concurrency)
         try:
-            self.verified = verification.run(name, sender, pace, self._patience, choices.concurrency)
+            self.verified = verification.run(name, sender, pace, choices.patience, choices.concurrency)
         except KeyboardInterrupt:
             return True
         return False
