@@ -11,11 +11,11 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from exporter.backends.attempts import LONGEST_WAIT_ASKED, Attempts, Pace
+from exporter.backends.attempts import LONGEST_WAIT_ASKED, Attempts, Pace, Retries
 from exporter.backends.backend import Backend, Client, client
 from exporter.backends.delivery import Delivery
 from exporter.backends.event import Json
@@ -25,7 +25,7 @@ from exporter.backends.index import Index, require_events
 from exporter.backends.ledger import SENDING, Delivered, Ledger
 from exporter.backends.plan import Plan, PushCounts, Warn, duration, say
 from exporter.backends.profiles import PushOptions, profile
-from exporter.backends.secrecy import BackendAnswer, Secrets
+from exporter.backends.secrecy import AnswerKind, BackendAnswer, Secrets
 from exporter.backends.verify import Verification, Verified
 from exporter.backends.verify_datahub import DataHubVerification
 from exporter.backends.verify_marquez import MarquezVerification
@@ -42,8 +42,6 @@ _VERIFICATIONS: Final[dict[str | None, type[Verification]]] = {
     "datahub": DataHubVerification,
 }
 """The profiles whose backends can be read back."""
-_PAUSE: Final = 0.5
-"""Seconds between two questions to a backend that does not show yet whether it is a Marquez."""
 _LONG: Final = 3600.0
 _FIRST_LOOK: Final = 5.0
 _GAP: Final = 0.2
@@ -268,12 +266,12 @@ class _Push:
         sender, patience, name = self._sender, self._choices.patience, self._backend.name
         if self._profile or not isinstance(sender, HttpSender):
             return
-        until, is_marquez = time.monotonic() + patience, sender.is_marquez()
+        retries, is_marquez = Retries(patience), sender.is_marquez()
         if isinstance(is_marquez, BackendAnswer) and patience:
             self._warn(f"{name} does not answer what it is; asking again for {duration(patience)} (--patience)")
-        while isinstance(is_marquez, BackendAnswer) and time.monotonic() < until:
-            wait = is_marquez.wait or min(_PAUSE, patience)
-            if wait > LONGEST_WAIT_ASKED:
+        while isinstance(is_marquez, BackendAnswer):
+            wait = retries.wait(replace(is_marquez, kind=AnswerKind.SILENT))
+            if wait is None or wait > LONGEST_WAIT_ASKED:
                 break
             time.sleep(wait)
             is_marquez = sender.is_marquez()
