@@ -11,11 +11,11 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from exporter.backends.attempts import LONGEST_WAIT_ASKED, Attempts, Pace
+from exporter.backends.attempts import LONGEST_WAIT_ASKED, Attempts, Pace, Retries
 from exporter.backends.backend import Backend, Client, client
 from exporter.backends.delivery import Delivery
 from exporter.backends.event import Json
@@ -25,7 +25,7 @@ from exporter.backends.index import Index, require_events
 from exporter.backends.ledger import SENDING, Delivered, Ledger
 from exporter.backends.plan import Plan, PushCounts, Warn, duration, say
 from exporter.backends.profiles import PushOptions, profile
-from exporter.backends.secrecy import BackendAnswer, Secrets
+from exporter.backends.secrecy import AnswerKind, BackendAnswer, Secrets
 from exporter.backends.verify import Verification, Verified
 from exporter.backends.verify_datahub import DataHubVerification
 from exporter.backends.verify_marquez import MarquezVerification
@@ -42,8 +42,6 @@ _VERIFICATIONS: Final[dict[str | None, type[Verification]]] = {
     "datahub": DataHubVerification,
 }
 """The profiles whose backends can be read back."""
-_PAUSE: Final = 0.5
-"""Seconds between two questions to a backend that does not show yet whether it is a Marquez."""
 _LONG: Final = 3600.0
 _FIRST_LOOK: Final = 5.0
 _GAP: Final = 0.2
@@ -231,11 +229,10 @@ class _Push:
     ) -> None:
         self._folder, self._choices, self._settings, self._backend = folder, choices, settings, backend
         self._warn, self._shows = warn, shows
-        self._patience, self._sample = choices.patience, sample
+        self._sample = sample
         self._sender = backend.sender(choices.concurrency, choices.patience)
         self._profile = choices.profile or backend.profile
-        self._is_silent = False
-        self._wait: float | None = None
+        self._unanswered: str | None = None
         self._problem: str | None = None
         self.verified: Verified | None = None
 
@@ -251,7 +248,7 @@ class _Push:
         if verification and isinstance(sender, HttpSender) and sender.is_at(verification.beside):
             return
         name = self._backend.name
-        if self._is_silent:
+        if self._unanswered:
             raise UnreachableError(f"{name} does not answer, so nothing was sent and nothing was read back")
         reason = f"its profile is {self._profile}" if self._profile else "it does not answer as Marquez does"
         if verification:
@@ -263,24 +260,23 @@ class _Push:
 
     def _recognise(self) -> None:
         """Sets the profile, unless it is known, to that which the backend's answer shows, if any. One that does not
-        answer is asked again as long as the user's patience lasts, and not before the time that it asks for: events for
-        Marquez that are not sent as its own would give runs other jobs. If it never answers, the events are not waited
-        for once more.
+        answer is asked again as long as the user's patience lasts, and not before the time that it asks for. If it
+        never answers, no event is sent: events for Marquez that are not sent as its own give runs other jobs, for good.
         """
-        sender, patience, name = self._sender, self._patience, self._backend.name
+        sender, patience, name = self._sender, self._choices.patience, self._backend.name
         if self._profile or not isinstance(sender, HttpSender):
             return
-        until, is_marquez = time.monotonic() + patience, sender.is_marquez()
+        retries, is_marquez = Retries(patience), sender.is_marquez()
         if isinstance(is_marquez, BackendAnswer) and patience:
             self._warn(f"{name} does not answer what it is; asking again for {duration(patience)} (--patience)")
-        while isinstance(is_marquez, BackendAnswer) and time.monotonic() < until:
-            wait = is_marquez.wait or min(_PAUSE, patience)
-            if wait > LONGEST_WAIT_ASKED:
+        while isinstance(is_marquez, BackendAnswer):
+            wait = retries.wait(replace(is_marquez, kind=AnswerKind.SILENT))
+            if wait is None or wait > LONGEST_WAIT_ASKED:
                 break
             time.sleep(wait)
             is_marquez = sender.is_marquez()
         if isinstance(is_marquez, BackendAnswer):
-            self._patience, self._is_silent, self._wait = 0, True, is_marquez.wait
+            self._unanswered = is_marquez.text
         elif is_marquez:
             self._warn(f"{name} answers as Marquez does: profile marquez (--profile any sends the events as they are)")
             self._profile = "marquez"
@@ -310,13 +306,18 @@ class _Push:
     def _send(self, index: Index, ledger: Ledger) -> bool:
         choices, interrupted = self._choices, False
         pace = Pace(choices.rate, choices.concurrency)
-        if self._wait and self._wait <= LONGEST_WAIT_ASKED:
-            pace.pause(self._wait)
-        attempts = Attempts(self._fit, self._sender, ledger, pace, self._patience, self._say_silent)
+        attempts = Attempts(self._fit, self._sender, ledger, pace, choices.patience, self._say_silent)
         self._delivery = Delivery(index, attempts, ledger, pace, is_parallel=self._sender.parallel)
         self._progress = PushProgress(self._warn, shows=self._shows, advises=choices.runs == "all")
         try:
-            self._delivery.run(self.counts, self._progress.show, choices.concurrency)
+            if self._unanswered is None:
+                self._delivery.run(self.counts, self._progress.show, choices.concurrency)
+            else:
+                self._delivery.send_nothing(
+                    self.counts,
+                    f"it does not answer what it is ({self._unanswered}), and Marquez gets events as its own alone. "
+                    "--profile NAME sends them without asking",
+                )
         except KeyboardInterrupt:
             interrupted = True
         finally:
@@ -343,7 +344,8 @@ class _Push:
         return interrupted
 
     def _say_silent(self, reason: str) -> None:
-        retrying = f"; trying again for {duration(self._patience)} (--patience)" if self._patience else ""
+        patience = self._choices.patience
+        retrying = f"; trying again for {duration(patience)} (--patience)" if patience else ""
         self._warn(f"{self._backend.name} does not answer ({reason}){retrying}")
 
     def _why(self) -> str | None:
@@ -363,7 +365,7 @@ class _Push:
         verification = _VERIFICATIONS[self._profile](index, self._fit, delivered, self._sample)
         pace = Pace(choices.rate, choices.concurrency)
         try:
-            self.verified = verification.run(name, sender, pace, self._patience, choices.concurrency)
+            self.verified = verification.run(name, sender, pace, choices.patience, choices.concurrency)
         except KeyboardInterrupt:
             return True
         return False

@@ -163,6 +163,10 @@ class Delivery:
                 self.reduced += bool(result and result.is_reduced)
             counts.left = counts.events - counts.delivered - counts.already_delivered - counts.set_aside
 
+    def send_nothing(self, counts: PushCounts, why: str) -> None:
+        """Leaves all events for the next push, for a reason."""
+        self.why, counts.left = why, counts.events - counts.already_delivered
+
     def _send_all(self) -> None:
         self._send(self._index.items())
         late = self._attempts.taken_late

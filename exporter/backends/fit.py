@@ -1,7 +1,11 @@
 """An event as its backend accepts it. A whole event where possible; several events of the same run where it is too
 large; otherwise without some parts, which is recorded. A backend merges two events of one run.
 
-After a run that is sent again, there is one more event for each of its outputs. Marquez 0.51.1 makes a version of an
+A run that is sent again with other content ends a microsecond later than before, for Marquez: of two values of a facet
+of a run, it shows that of the later event, or any of those with the same time (``RunDao``: ``JSON_AGG`` in the order of
+the events' times).
+
+After such a run, there is one more event for each of its outputs. Marquez 0.51.1 makes a version of an
 output for each set of columns in the events of a run. When the run ends, it makes all of the run's versions the current
 one, one after the other and in no defined order (``findOutputDatasetVersionsFor``). So it may show the columns of the
 first time. The event of a dataset always becomes the current version, so it corrects this. Its time is that of the
@@ -14,7 +18,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
@@ -79,6 +83,9 @@ class Fit:
         rules, unfit = self._rules, self._spelling.unfit(event)
         moved = _with_moved_parent(event) if rules.names_by_parent else event
         adapted = self._spelling.spelled(without_datasets(moved, unfit))
+        is_again = rules.keeps_versions and item.ends > 0
+        if is_again:
+            adapted = _later(adapted, item.ends)
         text = line if adapted is event else text_of(adapted)
         if reasons := problems(adapted, line if rules.unique_keys else text, rules):
             return Fitted((), refused="; ".join(reasons))
@@ -104,7 +111,7 @@ class Fit:
             records = ((ENDED, UUID(run).hex),)
             if rules.keeps_versions:
                 records += ((PLACED, run_and_job(run, event["job"])),)
-            if rules.keeps_versions and item.is_again:
+            if is_again:
                 parts += _dataset_events(adapted, datetime.now(UTC).isoformat(timespec="microseconds"))
         return Fitted(tuple(parts), tuple(lost), records=records)
 
@@ -130,6 +137,12 @@ class Fit:
         rules = self._rules
         has_too_many_links = rules.max_links is not None and _links(event) > rules.max_links
         return has_too_many_links or (rules.max_bytes is not None and len(text) > rules.max_bytes)
+
+
+def _later(event: Json, microseconds: int) -> Json:
+    """The event with a later time."""
+    time = datetime.fromisoformat(event["eventTime"]) + timedelta(microseconds=microseconds)
+    return {**event, "eventTime": time.isoformat().replace("+00:00", "Z")}
 
 
 def _dataset_events(event: Json, time: str) -> Iterator[bytes]:

@@ -28,6 +28,8 @@ CONNECT: Final = 10.0
 """Seconds, where the settings give none."""
 MARQUEZ_PATH: Final = "/api/v1/lineage"
 """Where the address for a Marquez ends; that of others may, too."""
+_SERVER_ERROR: Final = 500
+"""And above: the backend itself failed (RFC 9110, 15.6), which says nothing of what it is."""
 _ASKING: Final = 5.0
 """Seconds to find out what the backend is."""
 _LONGEST_ANSWER: Final = 4 << 20
@@ -198,8 +200,9 @@ class HttpSender:
 
     def is_marquez(self) -> bool | BackendAnswer:
         """Whether the backend answers as Marquez does: its API has namespaces beside the address for events. Its events
-        go to the same path as those of other backends, so the address alone does not show it. One that is silent, or
-        asks to wait, has not answered: that is returned.
+        go to the same path as those of other backends, so the address alone does not show it. One that is silent, asks
+        to wait, or answers with an error that may pass, such as a Marquez without its database, has not answered: that
+        is returned.
 
         It cannot list them any more once anybody sent it a namespace that it refuses; then the one that every Marquez
         has shows it.
@@ -214,7 +217,7 @@ class HttpSender:
         if isinstance(namespaces, dict) and isinstance(namespaces.get("namespaces"), list):
             return True
         answer, namespace = self.read(["namespaces", "default"], {}, "/lineage", limit=limit)
-        if answer.kind in (AnswerKind.SILENT, AnswerKind.BUSY):
+        if answer.kind in (AnswerKind.SILENT, AnswerKind.BUSY) or (answer.status or 0) >= _SERVER_ERROR:
             return answer
         return isinstance(namespace, dict) and namespace.get("name") == "default"
 

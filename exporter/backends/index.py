@@ -43,7 +43,7 @@ CREATE TABLE runs (run TEXT PRIMARY KEY, job TEXT, place TEXT, shape TEXT, paren
     started TEXT, ended TEXT, starts INT, begin TEXT, depth INT DEFAULT 0, chosen INT DEFAULT 1) WITHOUT ROWID;
 CREATE TABLE jobs (job TEXT PRIMARY KEY, runs INT, first TEXT, last TEXT) WITHOUT ROWID;
 -- sign +: an event that was taken; =: a run whose end was taken; @: such a run, with its job (ledger.py)
-CREATE TABLE ledger (sign TEXT, mark TEXT, PRIMARY KEY (sign, mark)) WITHOUT ROWID;
+CREATE TABLE ledger (sign TEXT, mark TEXT, times INT DEFAULT 1, PRIMARY KEY (sign, mark)) WITHOUT ROWID;
 CREATE TABLE done (run TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE named (place INT, mark TEXT, thing TEXT, writes INT, is_settled INT, sent INT);
 CREATE VIEW chosen AS
@@ -60,13 +60,14 @@ _RUN: Final = """INSERT INTO runs (run, job, place, shape, parent, root, query, 
     ON CONFLICT (run) DO UPDATE SET shape = coalesce(excluded.shape, shape), started = min(started, excluded.started),
     ended = max(ended, excluded.ended), starts = max(starts, excluded.starts)"""
 _EVENT: Final = "INSERT INTO events VALUES (:file, :at, :size, :mark, :is_run, :run, :time, :is_end)"
+_MARK: Final = "INSERT INTO ledger (sign, mark) VALUES (?, ?) ON CONFLICT DO UPDATE SET times = times + 1"
 _DONE: Final = """
 INSERT OR IGNORE INTO done SELECT run FROM events WHERE is_end AND is_run
     AND (EXISTS (SELECT 1 FROM ledger WHERE sign = '+' AND mark = events.mark)
         OR EXISTS (SELECT 1 FROM ledger WHERE sign = '=' AND mark = replace(events.run, '-', '')))"""
 _ITEMS: Final = """
 SELECT c.file, c.at, c.size, c.mark, c.is_run, j.runs, j.first, j.last,
-    c.is_end AND EXISTS (SELECT 1 FROM ledger WHERE sign = '=' AND mark = replace(c.run, '-', ''))
+    CASE WHEN c.is_end THEN (SELECT times FROM ledger WHERE sign = '=' AND mark = replace(c.run, '-', '')) END
 FROM chosen c LEFT JOIN jobs j ON j.job = c.job AND c.is_end
 WHERE c.is_settled = ?
 ORDER BY c.due, c.is_run, c.depth, c.query, c.run, c.is_end, c.place"""
@@ -144,7 +145,8 @@ def _shape(event: Json) -> str:
 @dataclass(frozen=True)
 class Item:
     """An event by its position: number of the file, offset and size. ``runs``, ``first``, ``last``: of its job, where
-    it represents all of the job's runs, else None. ``is_again``: it ends a run whose end the backend already got.
+    it represents all of the job's runs, else None. ``ends``: how often the backend already got the end of the run that
+    it ends.
     """
 
     file: int
@@ -155,7 +157,7 @@ class Item:
     runs: int | None
     first: str | None
     last: str | None
-    is_again: bool = False
+    ends: int = 0
 
 
 # --- the files --------------------------------------------------------------------------------------------------------
@@ -297,7 +299,7 @@ class Index(AbstractContextManager["Index"]):
         """
         for sign in signs:
             marks = ((sign, mark) for mark in delivered.marks(sign))
-            self._db.executemany("INSERT OR IGNORE INTO ledger VALUES (?, ?)", marks)
+            self._db.executemany(_MARK, marks)
         self._db.execute(_DONE)
 
     def count(self) -> int:
@@ -330,7 +332,7 @@ class Index(AbstractContextManager["Index"]):
         if marks:  # what earlier pushes delivered: the last ones can be of this push
             marks = self._followers(lambda mark, _: None if mark in refused else mark not in taken)
         before = self._unmark(marks)
-        self._db.execute("INSERT OR IGNORE INTO ledger SELECT '+', mark FROM chosen WHERE NOT is_settled")
+        self._db.execute("INSERT OR IGNORE INTO ledger (sign, mark) SELECT '+', mark FROM chosen WHERE NOT is_settled")
         self._unmark(marks)
         return marks, before
 
@@ -378,8 +380,8 @@ class Index(AbstractContextManager["Index"]):
 
     def items(self, *, delivered: bool = False) -> Iterator[Item]:
         """The chosen events in order: those that are still to be sent, or those that the backend has."""
-        for file, at, size, mark, is_run, runs, first, last, is_again in self._db.execute(_ITEMS, (delivered,)):
-            yield Item(file, at, size, mark, bool(is_run), runs, first, last, bool(is_again))
+        for file, at, size, mark, is_run, runs, first, last, ends in self._db.execute(_ITEMS, (delivered,)):
+            yield Item(file, at, size, mark, bool(is_run), runs, first, last, ends or 0)
 
     def line(self, item: Item) -> bytes:
         """The event's text. Thread-safe."""

@@ -14,7 +14,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import Enum
@@ -238,12 +238,13 @@ class AnswerKind(Enum):
 @dataclass(frozen=True)
 class BackendAnswer:
     """``text``: for people, without secrets. ``wait``: seconds that the backend asks to wait, None where it does
-    not.
+    not. ``status``: of HTTP, of an answer that is no success; else None.
     """
 
     kind: AnswerKind
     text: str = ""
     wait: float | None = None
+    status: int | None = field(default=None, compare=False)
 
 
 TAKEN: Final = BackendAnswer(AnswerKind.TAKEN)
@@ -281,7 +282,7 @@ def of_status(
     kind = _BY_STATUS.get(status, fallback)
     if status == 503 and wait is not None:
         kind = AnswerKind.BUSY
-    return BackendAnswer(kind, f"{status} {shown}".strip(), wait)
+    return BackendAnswer(kind, f"{status} {shown}".strip(), wait, status)
 
 
 def place_of(location: str | None) -> str:

@@ -61,7 +61,7 @@ def test_events_of_its_outputs_follow_without_facets_of_the_run(
         assert pushed(tmp_path, first, server, capsys, "marquez") == first
         again = told("A", "B")
         run, dataset = pushed(tmp_path, [start, again, other], server, capsys, "marquez")[:2]
-        assert run == again
+        assert run == {**again, "eventTime": "2026-01-01T00:00:00.000001Z"}
         facets = {name: facet for name, facet in again["outputs"][0]["facets"].items() if name != "columnLineage"}
         facets["tags"] = dataset["dataset"]["facets"]["tags"]
         assert facets["tags"]["tags"] == []  # otherwise Marquez would show those of an earlier event of the dataset
@@ -73,6 +73,16 @@ def test_events_of_its_outputs_follow_without_facets_of_the_run(
             "dataset": {"namespace": "n", "name": "t", "facets": facets},
         }
         assert push(tmp_path, server.url, capsys, "--profile", "marquez").counts == counted(already_delivered=3)
+
+
+def test_each_time_it_ends_later(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of two values of a facet of a run, Marquez shows that of the later event, and any of those of one time."""
+    with Hostile() as server:
+        times = [
+            pushed(tmp_path, [told(*columns)], server, capsys, "marquez")[0]["eventTime"]
+            for columns in ("A", "AB", "ABC", "ABCD")
+        ]
+    assert times == [f"2026-01-01T00:00:00{fraction}Z" for fraction in ("", ".000001", ".000002", ".000003")]
 
 
 def test_a_run_that_has_another_job_than_before_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -160,6 +160,31 @@ def test_it_is_not_asked_again_before_it_wants_to_be(
     assert second - first >= 2
 
 
+def test_one_whose_database_is_away_is_asked_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Marquez answers 500 to both questions then, and takes events some seconds later."""
+    where = folder(tmp_path / "out", run("q", 1, reads=["S"], writes=["T"], parent="p"))
+    with Hostile(told=LISTED, away=2, away_as=500) as server:
+        assert "profile marquez" in push(where, server.url, capsys, "--patience", "60").said
+        assert all("parent" not in event["run"]["facets"] for event in server.taken)
+
+
+@pytest.mark.parametrize(("status", "away_for"), [(500, ""), (503, ""), (429, ""), (429, "3600")])
+def test_one_that_never_says_what_it_is_gets_nothing(
+    status: int, away_for: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It could be a Marquez that takes events in the next moment, and would name jobs by their parents for good."""
+    events = run("q", 1, reads=["S"], writes=["T"], parent="p")
+    where = folder(tmp_path / "out", events)
+    with Hostile(away=99, away_as=status, away_for=away_for) as server:
+        code, counts, said = push(where, server.url, capsys, "--patience", "0.2")
+        assert (code, counts) == (3, counted(left=len(events)))
+        assert server.asked == []
+        assert f"it does not answer what it is ({status}" in said
+        assert "--profile NAME sends them without asking; 2 are left for the next push" in said
+        assert kept(where) == []
+        assert push(where, server.url, capsys, "--profile", "any")[:2] == (0, counted(delivered=len(events)))
+
+
 @pytest.mark.parametrize("away_for", ["2", ""])
 def test_one_that_does_not_tell_its_only_namespace_yet_is_asked_again(
     away_for: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

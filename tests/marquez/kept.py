@@ -98,6 +98,7 @@ class Run:
     started: str | None = None
     ended: str | None = None
     facets: Json = field(default_factory=dict)
+    times: dict[str, datetime] = field(default_factory=dict)
     inputs: dict[Dataset, Version] = field(default_factory=dict)
     outputs: dict[Dataset, list[Version]] = field(default_factory=dict)
 
@@ -143,7 +144,9 @@ class Kept:
         if run is None:
             run = self.runs[run_id] = Run(run_id, job, time)
             job.runs.append(run)
-        run.facets |= event["run"].get("facets", {})
+        for name, facet in event["run"].get("facets", {}).items():
+            if name not in run.facets or run.times[name] < self._time:
+                run.facets[name], run.times[name] = facet, self._time
         if kind:
             self._move(run, kind, time)
         for side, take in (("inputs", self._read), ("outputs", self._write)):

@@ -196,7 +196,12 @@ def _export(days: Days, lines: Days, out: Path, account: str, *options: str) -> 
 def _run(shown: Json, jobs: dict[str, Json]) -> Json:
     """A run with its job, which has its latest run for its hash."""
     name = shown["jobVersion"]["name"]
-    return {"state": shown["state"], "job": [name, jobs[name]["run"]], "times": [shown["startedAt"], shown["endedAt"]]}
+    # One that is sent again ends some microseconds later.
+    times = [time and time[: len("2026-09-01T02:10:01")] for time in (shown["startedAt"], shown["endedAt"])]
+    facets = {
+        facet: value for facet, value in shown["facets"].items() if facet != "accessHistory_parent"
+    }  # has ids of runs
+    return {"state": shown["state"], "job": [name, jobs[name]["run"]], "times": times, "facets": facets}
 
 
 def at_once(days: Days, folder: Path, marquez: Marquez, lines: Days | None = None) -> dict[str, Any]:
