@@ -57,6 +57,8 @@ _NOT_CONFIGURED: Final = (
     "openlineage.yml with a transport: see https://openlineage.io/docs/client/python/configuration"
 )
 _DISABLED: Final = "OPENLINEAGE_DISABLED is true, or the transport is noop: nothing would be sent. Unset it to push"
+_OWN_PATHS: Final = ("/api/v1", "/api/v1/lineage")
+"""What the client's own endpoint begins with, and what it is: it is added to the address."""
 _SCHEMES: Final = "It has to begin with http:// or https:// (OPENLINEAGE_URL, or url of the transport)"
 
 
@@ -383,7 +385,13 @@ def _http_address(settings: Json) -> str:
     if not text or scheme.lower() not in {"http", "https"}:
         problem = f"begins with {visible(scheme)}://" if text else "has no scheme"  # more can be a user and a password
         raise UsageError(f"{_UNUSABLE}: the address {problem}. {_SCHEMES}")
-    return urljoin(transport.url, transport.endpoint)
+    address = urljoin(transport.url, transport.endpoint)
+    if transport.endpoint.startswith("api/v1") and urlsplit(transport.url).path.rstrip("/").endswith(_OWN_PATHS):
+        raise UsageError(
+            f"{_UNUSABLE}: the client adds the path {visible(transport.endpoint)}, which the address has already. Give "
+            "the address without it, such as http://host:5000 (OPENLINEAGE_URL, or url of the transport)"
+        )
+    return address
 
 
 @contextmanager

@@ -130,6 +130,8 @@ class Pushed:
                 yield f"  {count:>10,}  {text}"
         for verified in self.verified:
             yield from verified.lines()
+        if any(verified.listed for verified in self.verified):
+            yield f"If a backend was emptied: remove {folder / 'push'}, which says what was delivered, and push again"
 
 
 def _count_lines(counts: Json) -> Iterator[str]:

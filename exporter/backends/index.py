@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from exporter.backends.event import Json, datasets, facet, thing_of
-from exporter.backends.ledger import ENDED, PLACED, TAKEN, Delivered, fingerprint, run_and_job
+from exporter.backends.ledger import ENDED, PLACED, SET_ASIDE, TAKEN, Delivered, fingerprint, run_and_job
 from exporter.errors import UsageError
 from exporter.publish.manifest import refuse_incomplete
 from exporter.system import files as compressed
@@ -42,7 +42,7 @@ CREATE TABLE events (file INT, at INT, size INT, mark TEXT, is_run INT, run TEXT
 CREATE TABLE runs (run TEXT PRIMARY KEY, job TEXT, place TEXT, shape TEXT, parent TEXT, root TEXT, query TEXT,
     started TEXT, ended TEXT, starts INT, begin TEXT, depth INT DEFAULT 0, chosen INT DEFAULT 1) WITHOUT ROWID;
 CREATE TABLE jobs (job TEXT PRIMARY KEY, runs INT, first TEXT, last TEXT) WITHOUT ROWID;
--- sign +: an event that was taken; =: a run whose end was taken; @: such a run, with its job (ledger.py)
+-- sign +: an event that was taken; -: that was set aside; =: a run whose end was taken; @: such a run, with its job
 CREATE TABLE ledger (sign TEXT, mark TEXT, times INT DEFAULT 1, PRIMARY KEY (sign, mark)) WITHOUT ROWID;
 CREATE TABLE done (run TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE named (place INT, mark TEXT, thing TEXT, writes INT, is_settled INT, sent INT);
@@ -65,6 +65,12 @@ _DONE: Final = """
 INSERT OR IGNORE INTO done SELECT run FROM events WHERE is_end AND is_run
     AND (EXISTS (SELECT 1 FROM ledger WHERE sign = '+' AND mark = events.mark)
         OR EXISTS (SELECT 1 FROM ledger WHERE sign = '=' AND mark = replace(events.run, '-', '')))"""
+_START_SET_ASIDE: Final = """
+DELETE FROM done
+WHERE run IN (SELECT run FROM events WHERE is_run AND NOT is_end
+        AND EXISTS (SELECT 1 FROM ledger WHERE sign = '-' AND mark = events.mark))
+    AND run IN (SELECT run FROM events WHERE is_run AND is_end
+        AND EXISTS (SELECT 1 FROM ledger WHERE sign = '+' AND mark = events.mark))"""
 _ITEMS: Final = """
 SELECT c.file, c.at, c.size, c.mark, c.is_run, j.runs, j.first, j.last,
     CASE WHEN c.is_end THEN (SELECT times FROM ledger WHERE sign = '=' AND mark = replace(c.run, '-', '')) END
@@ -295,12 +301,15 @@ class Index(AbstractContextManager["Index"]):
     def mark_delivered(self, delivered: Delivered, signs: Sequence[str] = (TAKEN, ENDED, PLACED)) -> None:
         """Marks what the ledger says of events, of ends of runs and of their jobs. A START whose end was delivered
         counts as delivered, also if that end said something else: sent after it, it would make the run a running one
-        again.
+        again. One that was set aside does not: the same end follows it once more (:meth:`follow`). A new end could be
+        refused after it.
         """
         for sign in signs:
             marks = ((sign, mark) for mark in delivered.marks(sign))
             self._db.executemany(_MARK, marks)
+        self._db.executemany(_MARK, ((SET_ASIDE, mark) for mark in delivered.refused))
         self._db.execute(_DONE)
+        self._db.execute(_START_SET_ASIDE)
 
     def count(self) -> int:
         """The number of chosen events."""
@@ -366,12 +375,13 @@ class Index(AbstractContextManager["Index"]):
         return self._db.executemany("DELETE FROM ledger WHERE sign = ? AND mark = ?", rows).rowcount
 
     def _named(self, rows: Iterable[tuple[int, int, int, str, bool]]) -> Iterator[tuple[Any, ...]]:
-        """One row for each dataset of each event, and for the job of a run."""
+        """One row for each dataset of each event, and for the run and its job."""
         for place, (file, at, size, mark, is_settled) in enumerate(rows):
             event = json.loads(self._text(file, at, size))
             if "run" in event:
                 job = json.dumps(["job", *thing_of(event["job"])])
-                yield place, mark, job, True, is_settled, not is_settled
+                for thing in (job, event["run"]["runId"]):
+                    yield place, mark, thing, True, is_settled, not is_settled
             for side, writes in (("inputs", False), ("outputs", True), ("dataset", True)):
                 for dataset in datasets({side: event[side]} if side in event else {}):
                     yield place, mark, json.dumps(thing_of(dataset)), writes, is_settled, not is_settled

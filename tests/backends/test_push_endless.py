@@ -158,14 +158,13 @@ def test_a_push_does_not_wait_for_what_a_backend_is(
     where = folder(tmp_path / "out", history(5))
     begun = time.monotonic()
     with Endless(how) as server:
-        url = f"{server.url}/api/v1/lineage"
-        code, counts, said = push(where, url, capsys, "--patience", str(PATIENCE))
+        code, counts, said = push(where, server.url, capsys, "--patience", str(PATIENCE))
         assert time.monotonic() - begun < 4 * ENDS
         is_known = how == "huge body"  # no JSON: it is no Marquez
         events = len(history(5))
         assert (code, counts) == ((0, counted(delivered=events)) if is_known else (3, counted(left=events)))
         assert ("it does not answer what it is" in said) == (not is_known)
-        assert push(where, url, capsys, "--profile", "any").code == 0
+        assert push(where, server.url, capsys, "--profile", "any").code == 0
 
 
 def test_a_large_answer_that_comes_is_read() -> None:

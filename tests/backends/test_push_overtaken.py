@@ -111,6 +111,30 @@ def test_what_is_taken_after_it_was_refused_is_followed_again(
         assert kept(where) == []
 
 
+def test_after_a_start_that_was_refused_the_end_of_its_run_is_sent_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without the START the run has no beginning and no duration, and after it alone it would be a running one."""
+    start, end = run("e2", 2, writes=["t"])
+    later = [*run("e3", 3, writes=["u"]), *run("e4", 4, reads=["t"])]
+    where = folder(tmp_path / "out", [start, end, *later])
+    refuses = True
+
+    def answer(asked: Asked) -> Reply:
+        return Reply(500 if refuses and asked.run == REFUSED and asked.event["eventType"] == "START" else 201)
+
+    with Hostile(answer) as server:
+        assert push(where, server.url, capsys, "--concurrency", "1")[:2] == (3, counted(delivered=5, set_aside=1))
+        assert push(where, server.url, capsys)[:2] == (3, counted(already_delivered=5, set_aside=1)), "still refused"
+        refuses, before = False, len(server.taken)
+        code, counts, _ = push(where, server.url, capsys, "--concurrency", "1")
+        assert code == 0
+        assert server.taken[before:] == [start, end, later[3]], "the reader of t follows its writer"
+        assert counts == counted(already_delivered=3, delivered=3)
+        assert push(where, server.url, capsys)[:2] == (0, counted(already_delivered=6))
+        assert kept(where) == []
+
+
 def test_what_has_to_follow_is_not_forgotten_if_the_push_ends_before(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -130,6 +130,18 @@ def test_an_address_that_is_no_http_is_refused(
     assert "It has to begin with http:// or https://" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("path", ["/api/v1/lineage", "/api/v1/lineage/", "/api/v1", "/api/v1/"])
+def test_an_address_with_the_path_that_the_client_adds_is_refused(
+    path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = folder(tmp_path / "out", EVENTS[:1])
+    monkeypatch.setenv("OPENLINEAGE_URL", f"http://127.0.0.1:{free_port()}{path}")
+    assert main(["push", str(where), "--patience", "0"]) == 2
+    said = capsys.readouterr().err
+    assert "the client adds the path api/v1/lineage, which the address has already" in said
+    assert "such as http://host:5000" in said
+
+
 # --- Marquez ----------------------------------------------------------------------------------------------------------
 
 

@@ -237,7 +237,10 @@ def test_a_person_reads_the_first_twenty_and_how_many_more(month: Month, capsys:
     (runs,) = (line.split() for line in lines if line.startswith("  runs "))
     assert runs == ["runs", "100", "0", "100", "of", str(len(month.lineage.statements))]
     assert sum("missing, runs: " in line for line in lines) == 20
-    assert lines[-1] == "  and 80 more; --json lists all"
+    assert lines[-2:] == [
+        "  and 80 more; --json lists all",
+        f"If a backend was emptied: remove {month.folder / 'push'}, which says what was delivered, and push again",
+    ]
 
 
 # --- on the fake and on a real Marquez --------------------------------------------------------------------------------
