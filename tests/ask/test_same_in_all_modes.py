@@ -253,6 +253,24 @@ def test_what_the_filter_of_an_earlier_update_left_out_is_in_a_note(tmp_path: Pa
     assert "left out" not in asked(folder, "who-accessed", object_name="D.S.A")[1], "the filter left out nothing"
 
 
+@pytest.mark.parametrize("how", ["forget_user", "forget_before"])
+def test_what_an_update_forgot_is_in_a_note(how: str, tmp_path: Path) -> None:
+    """docs/updates.md, "Forgetting": whatever later runs do. Rows that were in quarantine before are lacking, too."""
+    unread = row("q7", "01 09:00", "KIM", [TABLE]) | {"query_start_time": "yesterday"}
+    first = [row("q8", "01 08:00", "BEN", [TABLE]), row("q9", "03 08:00", "EVE", [TABLE]), unread]
+    exported(tmp_path / "out", first, update=True)
+    forgetting = {"forget_user": "BEN"} if how == "forget_user" else {"forget_before": "2026-09-02"}
+    for number, options in ((10, forgetting), (11, {})):
+        late = row(f"q{number}", f"{number} 08:00", "IDA", [TABLE])
+        folder = exported(tmp_path / "out", [late], update=True, **options)
+        _, notes = asked(folder, "unused-objects", since="2026-09-01")
+        assert (
+            "This export forgot 1 query (--forget-user or --forget-before), and removed 1 row of earlier runs from "
+            "quarantine: answers lack what no later run exported"
+        ) in notes
+        assert "BEN" not in notes
+
+
 def test_a_user_is_not_missed_in_silence_where_users_have_pseudonyms(tmp_path: Path) -> None:
     key = tmp_path / "key"
     key.write_text("0123456789abcdef")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -21,6 +22,7 @@ from exporter.ask.notes.asked import AGENT_READS, UNMASKED_READS, Asked
 from exporter.ask.parameters import instant
 from exporter.publish import manifest
 from exporter.publish.earlier import LOG, quarantined_rows
+from exporter.system.terminal import counted
 
 _of_run: Final = re.compile(r"run=(\d+)-").match
 """Matches files of the quarantine with the rows of one run of an update that could not be read."""
@@ -43,8 +45,9 @@ def left_out(graph: Path) -> list[str]:
             f"Settings of earlier runs left out rows or objects: {' and '.join(of_runs)}. Answers lack those that no "
             "later run exported."
         )
-    counted = report.get("quarantined")
-    last = counted if isinstance(counted, int) else 0
+    notes += _forgotten(graph)
+    number = report.get("quarantined")
+    last = number if isinstance(number, int) else 0
     rows = max(last, quarantined_rows(graph))
     if rows:
         count, are = ("1 row", "is") if rows == 1 else (f"{rows:,} rows", "are")
@@ -95,9 +98,32 @@ def _filtered_before(graph: Path) -> list[str]:
     return list(dict.fromkeys(texts))
 
 
+def _forgotten(graph: Path) -> Iterator[str]:
+    """A note on what runs of an update forgot, and what they removed from the quarantine with it. It names nobody."""
+    numbers, quarantined, removed = Counter[str](), 0, 0
+    for run in _runs(graph):
+        if isinstance(forgotten := run.get("forgotten"), dict):
+            numbers.update({kind: forgotten.get(kind) or 0 for kind in ("queries", "rows")})
+            removed = quarantined
+        quarantined += run.get("quarantined") or 0
+    if numbers["rows"]:
+        what = (
+            counted(numbers["queries"], "query", "queries") if numbers["queries"] else counted(numbers["rows"], "row")
+        )
+        more = f", and removed {counted(removed, 'row')} of earlier runs from quarantine" if removed else ""
+        yield (
+            f"This export forgot {what} (--forget-user or --forget-before){more}: answers lack what no later run "
+            "exported (exporter log has the runs)."
+        )
+
+
 def _earlier_runs(graph: Path) -> list[dict[str, Any]]:
+    return _runs(graph)[:-1]
+
+
+def _runs(graph: Path) -> list[dict[str, Any]]:
     runs = _read_json(graph / LOG)
-    return [run for run in runs[:-1] if isinstance(run, dict)] if isinstance(runs, list) else []
+    return [run for run in runs if isinstance(run, dict)] if isinstance(runs, list) else []
 
 
 def _may_be_corrected(graph: Path) -> bool:
