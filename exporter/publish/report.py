@@ -268,6 +268,7 @@ def log(earlier: EarlierRuns, report: Report, outcome: Outcome) -> str:
         **{name: getattr(report, name) for name in (*ROWS, "queries", "events", "nodes")},
         "new": outcome.new,
         "made": outcome.rebuilt_days,
+        **({"aggregate": report.aggregate} if report.aggregate else {}),
         **({"filtered": report.filtered} if report.filtered else {}),
         **({"forgotten": report.forgotten} if report.forgotten else {}),
         **({"other_shapes": report.other_shapes} if report.other_shapes else {}),

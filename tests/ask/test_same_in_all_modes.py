@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from exporter import Graph, UsageError, export
+from tests.aggregates import calls
 
 Row = dict[str, Any]
 
@@ -269,6 +270,21 @@ def test_what_an_update_forgot_is_in_a_note(how: str, tmp_path: Path) -> None:
             "quarantine: answers lack what no later run exported"
         ) in notes
         assert "BEN" not in notes
+
+
+@pytest.mark.parametrize("is_update", [False, True])
+def test_calls_that_are_among_the_reads_by_day_are_in_a_note(tmp_path: Path, *, is_update: bool) -> None:
+    """As with single reads: the graph does not say which of the reads are added up, and from which interval."""
+    aggregates = tmp_path / "calls.ndjson"
+    aggregates.write_text(json.dumps(calls("2026-09-01T23:58", "BEN", "h", 40, [TABLE], minutes=5)))
+    rows, daily = [row("q8", "01 08:00", "BEN", [TABLE])], {"reads": "daily", "update": is_update}
+    folder = exported(tmp_path / "out", rows, aggregate=str(aggregates), **daily)
+    if is_update:
+        folder = exported(tmp_path / "out", [row("q9", "02 08:00", "BEN", [TABLE])], **daily)
+    said = "Reads of AGGREGATE_ACCESS_HISTORY are among the reads by day"
+    assert said in asked(folder, "unused-objects", since="2026-09-02")[1]
+    folder = exported(tmp_path / "without", rows, **daily)
+    assert said not in asked(folder, "unused-objects", since="2026-09-02")[1]
 
 
 def test_a_user_is_not_missed_in_silence_where_users_have_pseudonyms(tmp_path: Path) -> None:

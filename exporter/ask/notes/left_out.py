@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -46,6 +46,11 @@ def left_out(graph: Path) -> list[str]:
             "later run exported."
         )
     notes += _forgotten(graph)
+    if settings.get("reads") == "daily" and any(_has_aggregate(run) for run in (report, *_earlier_runs(graph))):
+        notes.append(
+            "Reads of AGGREGATE_ACCESS_HISTORY are among the reads by day: all calls of an interval count, at its "
+            "start. Calls that also have a row in ACCESS_HISTORY count twice."
+        )
     number = report.get("quarantined")
     last = number if isinstance(number, int) else 0
     rows = max(last, quarantined_rows(graph))
@@ -96,6 +101,12 @@ def _filtered_before(graph: Path) -> list[str]:
             left += ["[filter]"] if counts.get("reduced") or counts.get("objects") else []
             texts += [text if text in {"since", "until"} else "[filter]" for text in left]
     return list(dict.fromkeys(texts))
+
+
+def _has_aggregate(run: Mapping[str, Any]) -> bool:
+    """Whether a run exported rows of AGGREGATE_ACCESS_HISTORY, by its report or its entry in the log."""
+    counts = run.get("aggregate")
+    return isinstance(counts, dict) and bool(counts.get("exported"))
 
 
 def _forgotten(graph: Path) -> Iterator[str]:
