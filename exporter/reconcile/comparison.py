@@ -355,14 +355,21 @@ class _Undeclared:
             self._add(pair, by, observed.runs[pair].values(), via)
 
     def _is_explained(self, source: str, target: ObjectLine, shown_source: Source) -> bool:
-        """Whether it is a view or stream of which what is behind it is declared; or behind a helper and such a view."""
+        """Whether it is a view or stream, and what is certainly behind it is declared, and was read, too; or whether it
+        is behind a helper and such a view.
+        """
         declared = self._declared.sources.get(target.root, ()) if shown_source.is_behind else ()
         if any(source in self._declared.behind(end, self._observed) for end in declared):
             return True
         if source in self._line_of:
             return False
-        behind = (self._line_of.get(evidence.iri) for evidence in self._observed.behind.get(source, ()))
-        return any(line is not None and (line.root, target.root) in self._tables for line in behind)
+        behind = (evidence.iri for evidence in self._observed.behind.get(source, ()) if evidence.is_certain)
+        return any(
+            iri in self._line_of
+            and (self._line_of[iri].root, target.root) in self._tables
+            and any((iri, "", into, "") in self._observed.runs for into in target.members)
+            for iri in behind
+        )
 
     def _add_between_columns(self) -> None:
         """Adds the edges between columns of objects whose columns are declared."""

@@ -228,6 +228,30 @@ def test_what_is_behind_a_declared_view_but_not_declared(tmp_path: Path, capsys:
     assert found == {("B", "V"): "undeclared", ("W", "V"): "unknown view", ("A", "W"): "unknown view"}
 
 
+@pytest.mark.parametrize("case", ["perhaps behind it", "behind a column that was not read", "behind it"])
+def test_a_view_is_explained_by_what_is_declared_certainly_behind_it_and_read(
+    case: str, tmp_path: Path, capsys: Capsys
+) -> None:
+    """T is declared to come from A. Over A alone, the view V is no other source; else data came from V, too."""
+
+    def of_view(query_id: str, direct: list[dict[str, Any]], base: list[dict[str, Any]]) -> dict[str, Any]:
+        columns = {"C": [(one, "C") for one in direct]}
+        return row(query_id, 3, direct, base, objects_modified=[written(T, columns)])
+
+    rows, expected = {
+        "perhaps behind it": (
+            [of_view("q1", [A, VIEW], [A, X])], {("A", "T"): "verified", ("V", "T"): "undeclared"},
+        ),
+        "behind a column that was not read": (
+            [row("q0", 2, [VIEW], [A, B]), row("q9", 4, [A]), of_view("q1", [VIEW], [B])],
+            {("A", "T"): "phantom", ("V", "T"): "undeclared"},
+        ),
+        "behind it": ([row("q0", 2, [VIEW], [A]), of_view("q1", [VIEW], [A])], {("A", "T"): "verified"}),
+    }[case]  # fmt: skip
+    declared = said(manifest({"t": model("t", "source.p.s.a")}, ("a",)), tmp_path / "m.json")
+    assert classes(compared(made(rows, tmp_path), capsys, declared)) == expected
+
+
 def test_another_platform_account_and_name(tmp_path: Path, capsys: Capsys) -> None:
     rows = [filled("q1", 2, T, A, C=[(A, "C")])]
     inputs = [
