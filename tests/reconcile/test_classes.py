@@ -252,6 +252,15 @@ def test_a_view_is_explained_by_what_is_declared_certainly_behind_it_and_read(
     assert classes(compared(made(rows, tmp_path), capsys, declared)) == expected
 
 
+def test_a_source_that_a_row_gives_without_its_id_is_one(tmp_path: Path, capsys: Capsys) -> None:
+    nameless = {key: value for key, value in B.items() if key != "objectId"}
+    rows = [filled("q1", 2, T, A, B, C=[(A, "C")], E=[(B, "C")]), filled("q2", 3, T, nameless, E=[(nameless, "C")])]
+    declared = said(manifest({"t": model("t", "source.p.s.a")}, ("a",)), tmp_path / "m.json")
+    found = compared(made(rows, tmp_path), capsys, declared)
+    undeclared = [edge for edge in found["edges"] if edge["class"] == "undeclared"]
+    assert [(edge["source"]["name"], edge["queries"]) for edge in undeclared] == [("D.S.B", 2)]
+
+
 def test_another_platform_account_and_name(tmp_path: Path, capsys: Capsys) -> None:
     rows = [filled("q1", 2, T, A, C=[(A, "C")])]
     inputs = [
