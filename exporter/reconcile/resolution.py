@@ -185,7 +185,7 @@ class Resolver:
         return ObjectLine(members[0], meant.iri, home.name, home.domain, same.union(members), doubtful)
 
     def line_of(self, iri: str) -> ObjectLine | None:
-        """The line of an object that rows name with an id, or without it if it is of one line alone; None for others."""
+        """The line of an object that rows name with an id, or without it if of one line alone; None for others."""
         names = self._lookups.names_of(iri)
         if names and not names[-1].ident:
             others = {thing: self.line_of(thing) for thing in self._lookups.same_names(iri) if thing != iri}
