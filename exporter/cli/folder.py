@@ -165,7 +165,7 @@ def _reconcile(  # noqa: PLR0913 - the options of the command
         raise click.UsageError("--since has to be before --until", click.get_current_context())
     if out is not None:
         output.check_graph(out, folder)
-    declarations = [read(text, server) for text in sources]
+    declarations = read(sources, server)
     if out is not None and filled_contract.is_contract(out):
         filled_contract.check(declarations, out)
     with Progress().stage("comparing"), Graph(folder) as graph:

@@ -160,12 +160,20 @@ class _Classifier:
         reason = self._why_not_shown(edge)
         if reason is not None:
             return reason
+        helpers = sorted({through for pair in edge.pairs if (through := self._through_helper(pair))})
+        if source.column and not target.column and helpers:
+            through = f"through {first_of(helpers, _NAMED)}, of which columns that only filter or join are not followed"
+            return "no-columns", f"queries filled {target.name} from {source.name} {through}"
         edge.verdict = PHANTOM
         if source.column and self._runs(edge):
             of_target = f"but not its column {target.column} from" if target.column else "and did not read its column"
             return "no-such-column", f"queries filled {target.name} from {source.name}, {of_target} {source.column}"
         fills = sum(len(self._observed.fills.get(iri, ())) for iri in target.members)
         return "never-seen", f"{_queries(fills)} filled {target.name}, none from {source.name}"
+
+    def _through_helper(self, pair: tuple[str, str]) -> str | None:
+        source = self._observed.direct.get(pair)
+        return source and source.through
 
     def _runs_that_show(self, edge: ComparedEdge) -> tuple[dict[str, Run], str]:
         """The queries that show the edge, and how."""
@@ -304,6 +312,16 @@ class _Undeclared:
                 "are declared, and are not listed, as rows do not say which objects had these names before and after: "
                 f"{first_of([move.text for move in sorted(self._moved)], _NAMED)}."
             )
+        fills = self._observed.fills
+        lines = (self._declared.lines[root] for root in self._declared.filled & self._declared.lines.keys())
+        unclear = [
+            line.name for line in lines if any(fill.unclear for iri in line.members for fill in fills.get(iri, ()))
+        ]
+        if unclear:
+            yield (
+                f"Rows do not say everything that {first_of(sorted(unclear), _NAMED)} was filled from: edges that no "
+                "declaration has may be missing."
+            )
 
     def _line(self, iri: str) -> ObjectLine:
         if iri not in self._line_of:
@@ -355,14 +373,21 @@ class _Undeclared:
             self._add(pair, by, observed.runs[pair].values(), via)
 
     def _is_explained(self, source: str, target: ObjectLine, shown_source: Source) -> bool:
-        """Whether it is a view or stream of which what is behind it is declared; or behind a helper and such a view."""
+        """Whether it is a view or stream, and what is certainly behind it is declared, and was read, too; or whether it
+        is behind a helper and such a view.
+        """
         declared = self._declared.sources.get(target.root, ()) if shown_source.is_behind else ()
         if any(source in self._declared.behind(end, self._observed) for end in declared):
             return True
         if source in self._line_of:
             return False
-        behind = (self._line_of.get(evidence.iri) for evidence in self._observed.behind.get(source, ()))
-        return any(line is not None and (line.root, target.root) in self._tables for line in behind)
+        behind = (evidence.iri for evidence in self._observed.behind.get(source, ()) if evidence.is_certain)
+        return any(
+            iri in self._line_of
+            and (self._line_of[iri].root, target.root) in self._tables
+            and any((iri, "", into, "") in self._observed.runs for into in target.members)
+            for iri in behind
+        )
 
     def _add_between_columns(self) -> None:
         """Adds the edges between columns of objects whose columns are declared."""

@@ -101,7 +101,13 @@ class LineageEvent(Struct, rename="camel"):
     dataset: _Dataset | None = None
 
 
+class _RunState(Struct, rename="camel"):
+    event_type: str | None = None
+    run: _Run | None = None
+
+
 _event: Final = msgspec.json.Decoder(LineageEvent).decode
+_state: Final = msgspec.json.Decoder(_RunState).decode
 
 
 def event(text: bytes | msgspec.Raw, place: str) -> LineageEvent:
@@ -111,6 +117,15 @@ def event(text: bytes | msgspec.Raw, place: str) -> LineageEvent:
     except (msgspec.DecodeError, RecursionError) as error:
         reason = "is nested too deep" if isinstance(error, RecursionError) else str(error)
         raise UsageError(f"{place}: is no OpenLineage event: {reason}") from None
+
+
+def failed_run(text: bytes | msgspec.Raw) -> str | None:
+    """The id of the run that an event ends with FAIL or ABORT; None for another event, and for what is none."""
+    try:
+        state = _state(text)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return state.run.run_id if state.run and (state.event_type or "").upper() in _FAILED else None
 
 
 @dataclass
@@ -124,8 +139,39 @@ class _RunLineage:
     columns: dict[DeclaredEdge, None] = field(default_factory=dict)
 
 
-def items(events: Iterable[tuple[str, LineageEvent]], declaration: Declaration) -> Iterator[Item]:
-    """What the events declare; each comes with its place. ``declaration.left_out`` gets what is no declaration."""
+@dataclass
+class SplitRuns:
+    """What the files of one comparison say of the same runs. ``failed``: the ids of those that are known to have ended
+    in FAIL or ABORT; ``one_sided``: those with inputs alone or outputs alone so far, whose other events may be in
+    another file, or stand after their end.
+    """
+
+    failed: set[str] = field(default_factory=set)
+    one_sided: dict[str, _RunLineage] = field(default_factory=dict)
+
+    def ended(self, ident: str, run: _RunLineage) -> Iterator[Item]:
+        """The edges of a run, with what was said of it before."""
+        other = self.one_sided.pop(ident, None)
+        if other is not None:
+            run = _RunLineage(
+                run.job or other.job,
+                max(run.time, other.time),
+                other.inputs | run.inputs,
+                other.outputs | run.outputs,
+                other.columns | run.columns,
+            )
+        if bool(run.inputs) != bool(run.outputs):
+            self.one_sided[ident] = run
+        return _edges(run)
+
+
+def items(
+    events: Iterable[tuple[str, LineageEvent]], declaration: Declaration, runs: SplitRuns | None = None
+) -> Iterator[Item]:
+    """What the events declare; each comes with its place. ``declaration.left_out`` gets what is no declaration.
+    ``runs``: shared by all files of a comparison.
+    """
+    runs = runs or SplitRuns()
     running, failed, own_events = dict[str, _RunLineage](), set[str](), 0
     for place, event in events:
         if (event.producer or "").startswith(_OURS):
@@ -136,17 +182,16 @@ def items(events: Iterable[tuple[str, LineageEvent]], declaration: Declaration) 
             continue
         ident = event.run.run_id
         kind = (event.event_type or "").upper()
-        if ident in failed:
-            continue
-        if kind in _FAILED:
+        if kind in _FAILED or ident in runs.failed:
             failed.add(ident)
+            runs.failed.add(ident)
             running.pop(ident, None)
             continue
         running[ident] = _add(event, running.get(ident), place)
         if kind == _COMPLETE:
-            yield from _edges(running.pop(ident))
-    for run in running.values():
-        yield from _edges(run)
+            yield from runs.ended(ident, running.pop(ident))
+    for ident, run in running.items():
+        yield from runs.ended(ident, run)
     if failed:
         declaration.left_out.append(f"{counted(len(failed), 'run')} that ended in FAIL or ABORT")
     if own_events:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
+from typing import Final
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import msgspec
@@ -19,7 +20,7 @@ from urllib3.exceptions import HTTPError
 from exporter.errors import UsageError
 from exporter.reconcile import contract, dbt, openlineage
 from exporter.reconcile.declared import Declaration
-from exporter.reconcile.openlineage import LineageEvent
+from exporter.reconcile.openlineage import LineageEvent, SplitRuns
 from exporter.system import files
 
 LARGEST: Final = 512 << 20
@@ -46,20 +47,25 @@ _manifest: Final = msgspec.json.Decoder(dbt.Manifest).decode
 _array: Final = msgspec.json.Decoder(list[Raw]).decode
 
 
-def read(file_or_address: str, server: str | None = None) -> Declaration:
-    """The declaration in a file or at an address. Raises UsageError for what is none, here or from its items.
+def read(files_and_addresses: Iterable[str], server: str | None = None) -> list[Declaration]:
+    """The declarations in files and at addresses. Raises UsageError for what is none, here or from its items.
     ``server``: the name of the server to compare with, for data contracts that have several.
     """
-    return _marquez(file_or_address) if _is_address(file_or_address) else _file(file_or_address, server)
+    runs = SplitRuns()
+    return [
+        _marquez(place, runs) if _is_address(place) else _file(place, server, runs) for place in files_and_addresses
+    ]
 
 
-def _file(path: str, server: str | None) -> Declaration:
+def _file(path: str, server: str | None, runs: SplitRuns) -> Declaration:
     packed, data = _bytes(path)
     if not data.strip():
         raise UsageError(f"{path}: is empty. {_HOW}")
     name = path.rpartition("/")[2]
     is_contract = name.lower().endswith((".yaml", ".yml"))
-    declaration = contract.read(data, path, server).declaration(name) if is_contract else _document(data, path, name)
+    declaration: Declaration = (
+        contract.read(data, path, server).declaration(name) if is_contract else _document(data, path, name, runs)
+    )
     declaration.what_was_read.update(packed)
     return declaration
 
@@ -88,15 +94,14 @@ def _bytes(path: str) -> tuple[bytes, bytes]:
     return packed, data.removeprefix(b"\xef\xbb\xbf")
 
 
-def _document(data: bytes, path: str, name: str) -> Declaration:
+def _document(data: bytes, path: str, name: str, runs: SplitRuns) -> Declaration:
     """One JSON document, or one a line."""
     try:
         if data.lstrip()[:1] == b"[":
-            texts = _array(data)
-            return _events(name, ((f"{path}, element {number}", text) for number, text in enumerate(texts, 1)))
+            return _events(name, f"{path}, element", _array(data), runs)
         head = _head(data)
         if bytes(head.eventTime):
-            return _events(name, [(path, data)])
+            return _events(name, path, [data], runs)
         if not bytes(head.metadata) or not bytes(head.nodes):
             raise UsageError(f"{path}: is neither a manifest of dbt nor an event of OpenLineage. {_HOW}")
         if not bytes(head.parent_map) and b"dbt.com/dbt/catalog" in bytes(head.metadata):
@@ -110,8 +115,7 @@ def _document(data: bytes, path: str, name: str) -> Declaration:
         raise UsageError(f"{path}: {error}. {_HOW}") from None
     except msgspec.DecodeError as error:
         if b"\n" in data.strip() and "trailing characters" in str(error):
-            lines = enumerate(data.split(b"\n"), 1)
-            return _events(name, ((f"{path}, line {number}", line) for number, line in lines if line.strip()))
+            return _events(name, f"{path}, line", data.split(b"\n"), runs)
         raise UsageError(f"{path}: is no JSON: {error}. {_HOW}") from None
 
 
@@ -125,11 +129,14 @@ def _of_dbt(data: bytes, path: str, name: str) -> Declaration:
     return Declaration(name, form, dbt.items(manifest, path), manifest.at)
 
 
-def _events(name: str, texts: Any) -> Declaration:
+def _events(name: str, place: str, texts: Sequence[bytes] | Sequence[Raw], runs: SplitRuns) -> Declaration:
+    """``place``: of the texts, to which their numbers are added if there are several; empty lines are none."""
+    runs.failed.update(filter(None, map(openlineage.failed_run, texts)))
+    places = [place] if len(texts) == 1 and isinstance(texts[0], bytes) else map(f"{place} {{}}".format, count(1))
+    numbered = ((at, text) for at, text in zip(places, texts, strict=False) if bytes(text).strip())
+    events = ((at, openlineage.event(text, at)) for at, text in numbered)
     declaration = Declaration(name, openlineage.FORM, iter(()))
-    declaration.items = openlineage.items(
-        ((place, openlineage.event(text, place)) for place, text in texts), declaration
-    )
+    declaration.items = openlineage.items(events, declaration, runs)
     return declaration
 
 
@@ -143,7 +150,7 @@ class _Answer(Struct):
 _answer: Final = msgspec.json.Decoder(_Answer).decode
 
 
-def _marquez(address: str) -> Declaration:
+def _marquez(address: str, runs: SplitRuns) -> Declaration:
     """The events that a Marquez keeps (GET /api/v1/events/lineage), the oldest first."""
     try:
         parts = urlsplit(address)
@@ -160,7 +167,7 @@ def _marquez(address: str) -> Declaration:
     public_address = urlunsplit((parts.scheme.lower(), place, parts.path, "", ""))
     headers = urllib3.make_headers(basic_auth=f"{user}:{password or ''}") if user else {}
     declaration = Declaration(public_address.rstrip("/"), "OpenLineage events of a Marquez", iter(()))
-    declaration.items = openlineage.items(_pages(declaration, headers), declaration)
+    declaration.items = openlineage.items(_pages(declaration, headers), declaration, runs)
     return declaration
 
 

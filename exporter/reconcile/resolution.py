@@ -185,8 +185,12 @@ class Resolver:
         return ObjectLine(members[0], meant.iri, home.name, home.domain, same.union(members), doubtful)
 
     def line_of(self, iri: str) -> ObjectLine | None:
-        """The line of an object that rows name with an id; None for another one."""
+        """The line of an object that rows name with an id, or without it if of one line alone; None for others."""
         names = self._lookups.names_of(iri)
+        if names and not names[-1].ident:
+            others = {thing: self.line_of(thing) for thing in self._lookups.same_names(iri) if thing != iri}
+            lines = {line.root: line for line in others.values() if line is not None and iri in line.members}
+            return next(iter(lines.values())) if len(lines) == 1 else None
         holders = (
             self._canonical_names.by_account(match_name(names[-1].name)).get(names[-1].account, []) if names else []
         )

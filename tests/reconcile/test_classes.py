@@ -228,6 +228,39 @@ def test_what_is_behind_a_declared_view_but_not_declared(tmp_path: Path, capsys:
     assert found == {("B", "V"): "undeclared", ("W", "V"): "unknown view", ("A", "W"): "unknown view"}
 
 
+@pytest.mark.parametrize("case", ["perhaps behind it", "behind a column that was not read", "behind it"])
+def test_a_view_is_explained_by_what_is_declared_certainly_behind_it_and_read(
+    case: str, tmp_path: Path, capsys: Capsys
+) -> None:
+    """T is declared to come from A. Over A alone, the view V is no other source; else data came from V, too."""
+
+    def of_view(query_id: str, direct: list[dict[str, Any]], base: list[dict[str, Any]]) -> dict[str, Any]:
+        columns = {"C": [(one, "C") for one in direct]}
+        return row(query_id, 3, direct, base, objects_modified=[written(T, columns)])
+
+    rows, expected = {
+        "perhaps behind it": (
+            [of_view("q1", [A, VIEW], [A, X])], {("A", "T"): "verified", ("V", "T"): "undeclared"},
+        ),
+        "behind a column that was not read": (
+            [row("q0", 2, [VIEW], [A, B]), row("q9", 4, [A]), of_view("q1", [VIEW], [B])],
+            {("A", "T"): "phantom", ("V", "T"): "undeclared"},
+        ),
+        "behind it": ([row("q0", 2, [VIEW], [A]), of_view("q1", [VIEW], [A])], {("A", "T"): "verified"}),
+    }[case]  # fmt: skip
+    declared = said(manifest({"t": model("t", "source.p.s.a")}, ("a",)), tmp_path / "m.json")
+    assert classes(compared(made(rows, tmp_path), capsys, declared)) == expected
+
+
+def test_a_source_that_a_row_gives_without_its_id_is_one(tmp_path: Path, capsys: Capsys) -> None:
+    nameless = {key: value for key, value in B.items() if key != "objectId"}
+    rows = [filled("q1", 2, T, A, B, C=[(A, "C")], E=[(B, "C")]), filled("q2", 3, T, nameless, E=[(nameless, "C")])]
+    declared = said(manifest({"t": model("t", "source.p.s.a")}, ("a",)), tmp_path / "m.json")
+    found = compared(made(rows, tmp_path), capsys, declared)
+    undeclared = [edge for edge in found["edges"] if edge["class"] == "undeclared"]
+    assert [(edge["source"]["name"], edge["queries"]) for edge in undeclared] == [("D.S.B", 2)]
+
+
 def test_another_platform_account_and_name(tmp_path: Path, capsys: Capsys) -> None:
     rows = [filled("q1", 2, T, A, C=[(A, "C")])]
     inputs = [
@@ -624,6 +657,34 @@ def test_a_rename_that_gives_no_id(tmp_path: Path, capsys: Capsys) -> None:
     assert "D.S.T was renamed to D.S.U (query q2, 2026-03-03T08:00:00Z)" in found["edges"][0]["why"]
 
 
+def test_what_only_joined_in_a_helper_is_no_phantom(tmp_path: Path, capsys: Capsys) -> None:
+    """T__DBT_TMP is filled from A, joined with F by its key, and T from T__DBT_TMP."""
+    helper = thing(70, "T__DBT_TMP")
+    rows = [
+        row("q1", 2, [thing(10, "A", "C"), FILTER], objects_modified=[written(helper, {"C": [(A, "C")]}, base=True)]),
+        filled("q2", 3, T, helper, C=[(helper, "C")]),
+    ]
+    lineage = column_lineage({"c": [("d.s.a", "c", "DIRECT"), ("d.s.f", "key", "INDIRECT")]}, ("d.s.f", "gone"))
+    outputs = [dataset("d.s.t", **lineage)]
+    declared = said(event([dataset("d.s.a"), dataset("d.s.f")], outputs, day=3), tmp_path / "e.json")
+    found = classes(compared(made(rows, tmp_path), capsys, declared))
+    assert found == {
+        ("A:C", "T:C"): "verified", ("F:KEY", "T"): "unknown no-columns", ("F:GONE", "T"): "unknown no-columns",
+    }  # fmt: skip
+
+
+def test_a_target_whose_rows_were_cut_may_have_other_sources(tmp_path: Path, capsys: Capsys) -> None:
+    cut = [{"objectDomain": "TRUNCATED", "objectId": -1, "objectName": "TRUNCATED"}]
+    rows = [filled("q1", 2, T, A, C=[(A, "C")]), filled("q2", 3, U, B, C=[(B, "C")])]
+    rows.append(row("q3", 4, cut, cut, objects_modified=[{**T, "columns": "TRUNCATED"}]))
+    nodes = {"t": model("t", "source.p.s.a"), "u": model("u", "source.p.s.b")}
+    declared = said(manifest(nodes, ("a", "b")), tmp_path / "m.json")
+    found = compared(made(rows, tmp_path), capsys, declared)
+    assert classes(found) == {("A", "T"): "verified", ("B", "U"): "verified"}
+    said_of_cut = "Rows do not say everything that D.S.T was filled from: edges that no declaration has may be missing."
+    assert said_of_cut in found["notes"]
+
+
 # --- the events of a run ----------------------------------------------------------------------------------------------
 
 
@@ -641,6 +702,25 @@ def test_events_of_a_run_belong_together_and_failed_runs_declare_nothing(tmp_pat
     assert classes(found) == {("A", "T"): "verified"}
     left = "e.json: left out: 1 run that ended in FAIL or ABORT, 1 event that exporter made from rows itself."
     assert left in found["notes"]
+
+
+@pytest.mark.parametrize("reverses", [False, True])
+@pytest.mark.parametrize("splits", [False, True])
+def test_events_of_a_run_belong_together_in_any_order_and_in_several_files(
+    tmp_path: Path, capsys: Capsys, *, reverses: bool, splits: bool
+) -> None:
+    rows = [filled("q1", 2, T, A, C=[(A, "C")]), row("q2", 20, [B])]
+    events = [
+        event([dataset("d.s.a")], [], kind="START", run="r1"),
+        event([dataset("d.s.b")], [dataset("d.s.t")], kind="START", run="r2"),
+        event([], [dataset("d.s.t")], run="r1"),
+        event([], [], kind="FAIL", run="r2"),
+    ]
+    told = events[::-1] if reverses else events
+    files = [told[:2], told[2:]] if splits else [told]
+    declared = [said(given, tmp_path / f"e{number}.json") for number, given in enumerate(files)]
+    found = compared(made(rows, tmp_path), capsys, *declared)
+    assert classes(found) == {("A", "T"): "verified"}
 
 
 def test_a_path_of_a_table_that_has_a_name_in_snowflake(tmp_path: Path, capsys: Capsys) -> None:

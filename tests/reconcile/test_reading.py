@@ -113,7 +113,7 @@ def test_cycles_of_ephemeral_models_end(tmp_path: Path) -> None:
         "b": model("b", "model.p.a", "model.p.s", materialized="ephemeral"),
         "s": model("s"),
     }
-    items = list(read(str(said(manifest(nodes), tmp_path / "m.json"))).items)
+    items = list(read([str(said(manifest(nodes), tmp_path / "m.json"))])[0].items)
     found = [(one.source.name, one.target.name, one.via) for one in items if isinstance(one, DeclaredEdge)]
     assert found == [("D.S.S", "D.S.T", ("model.p.a", "model.p.b"))]
 
@@ -123,7 +123,7 @@ def test_parent_map_and_parts_of_names_stand_in_for_what_a_node_lacks(tmp_path: 
         {"t": {**model("t"), "depends_on": None, "relation_name": None, "database": "d", "schema": "s"}}, ("a",)
     )
     whole["parent_map"] = {"model.p.t": ["source.p.s.a"]}
-    items = list(read(str(said(whole, tmp_path / "m.json"))).items)
+    items = list(read([str(said(whole, tmp_path / "m.json"))])[0].items)
     assert [(one.source.name, one.target.name) for one in items if isinstance(one, DeclaredEdge)] == [
         ("D.S.A", "D.S.T")
     ]
