@@ -170,7 +170,11 @@ class Resolver:
     def _line(self, name: str, holders: list[NameHolder], time: int | None) -> Resolution:
         """The objects in whose place the one came that had the name at a time. ``holders``: in the order of time."""
         in_force = [holder for holder in holders if _holds(holder, time)]
-        in_force = [holder for holder in in_force if not any(self._gave_way(holder, other) for other in in_force)]
+        in_force = [
+            holder
+            for holder in in_force
+            if not any(self._gave_way(holder, other) or self._is_succeeded(holder, other) for other in in_force)
+        ]
         several = frozenset(holder.iri for holder in in_force)
         if len(several) > 1:
             things = ", ".join(sorted(holder.thing for holder in in_force))
@@ -312,6 +316,13 @@ class Resolver:
             return True
         is_next = not self._gave_way(holder, other) and self._canonical_names.is_newer(holder, other)
         return is_next and self._canonical_names.of(holder.iri) == holder
+
+    def _is_succeeded(self, holder: NameHolder, other: NameHolder) -> bool:
+        """Whether no row shows the first object under the name since the second one has it, and that took its place: a
+        table that is made anew each night by rows that do not say so.
+        """
+        last = parse_time(holder.seen or holder.since) or 0
+        return holder.iri != other.iri and last < since(other) and self._follows(holder, other)
 
     def _gave_way(self, holder: NameHolder, other: NameHolder) -> bool:
         """Whether a RENAME or SWAP around the name was between the last row that shows the first object with it and the
