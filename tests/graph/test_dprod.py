@@ -77,6 +77,43 @@ def test_what_was_replaced_or_was_a_helper_is_no_dataset(tmp_path: Path) -> None
     assert {one for one in found if "Dataset>" in one[0]} == {("outputDataset>", "22>"), ("inputDataset>", "12>")}
 
 
+TARGET: Final = "MART.SALES.FCT_ORDERS"
+
+
+def inputs(rows: list[Json], folder: Path) -> set[str]:
+    """The names of the inputs of a product, with their kinds."""
+    given = exports.ndjson(rows, folder / "rows.ndjson")
+    assert exports.export([given], folder / "out", "--outputs", "graph") == 0
+    answer = load(folder / "out").query(QUERY.read_text(encoding="utf-8"))
+    assert isinstance(answer, QueryTriples)
+    found = {str(one.object) for one in answer if str(one.predicate).endswith("inputDataset>")}
+    return {name.rpartition("/")[0].rpartition("/")[2] + name.rpartition("/")[2].rstrip(">") for name in found}
+
+
+def test_helpers_behind_helpers_stand_for_all_that_filled_them(tmp_path: Path) -> None:
+    first, second, made = thing(31, "A.B.H1__DBT_TMP"), thing(32, "A.B.H2__DBT_TMP"), thing(20, TARGET)
+    rows = [
+        row("q1", 1, 1, [thing(11, "A.B.R")], first),
+        {**row("q2", 1, 2, [thing(12, "A.B.X")], first), "object_modified_by_ddl": None},
+        row("q3", 1, 3, [first], second),
+        row("q4", 1, 4, [second], made),
+    ]
+    assert inputs(rows, tmp_path) == {"table11", "table12"}
+
+
+def test_an_input_is_of_the_kind_that_was_read(tmp_path: Path) -> None:
+    """The stage of a table has its name."""
+    stage = {"objectDomain": "Stage", "objectId": 11, "objectName": "A.B.R", "stageKind": "Table Stage"}
+    rows = [row("q1", 1, 1, [thing(11, "A.B.R")], thing(20, TARGET)), row("q2", 1, 2, [stage], None)]
+    assert inputs(rows, tmp_path) == {"table11"}
+
+
+def test_the_inputs_of_a_view_are_what_is_behind_it(tmp_path: Path) -> None:
+    view = {**thing(20, TARGET), "objectDomain": "View"}
+    rows = [{**row("q1", 1, 1, [view], None), "base_objects_accessed": [thing(11, "A.B.R"), thing(12, "A.B.X")]}]
+    assert inputs(rows, tmp_path) == {"table11", "table12"}
+
+
 def thing(number: int, name: str) -> Json:
     return {"objectDomain": "Table", "objectId": number, "objectName": name}
 
