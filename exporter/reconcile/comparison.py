@@ -406,24 +406,32 @@ class _Undeclared:
             if source.table == target.table or (*source.key, *target.key) in declared.edges:
                 continue
             if declared.is_property(target.key):
-                if self._is_listed(iri, column, target.key):
+                if self._is_listed(iri, column, target.key, into):
                     continue
             elif (source.table, target.table) not in by_columns:
                 continue
             self._add(key, _COLUMNS, observed.runs[key].values())
 
-    def _is_listed(self, iri: str, column: str, target: ColumnKey) -> bool:
+    def _is_listed(self, iri: str, column: str, target: ColumnKey, into: str | None = None) -> bool:
         """Whether a property of a contract lists a source, its object, or what stands for it: a view stands for the
-        tables behind it, and they for the view.
+        tables that are certainly behind it, and they for the view, if queries that filled ``into`` read both.
         """
         root, listed = self._line(iri).root, self._declared.listed.get(target, set())
         if not {(root, ""), (root, column)}.isdisjoint(listed):
             return True
         tables = {table for table, _ in listed}
-        if any(self._line(evidence.iri).root in tables for evidence in self._observed.behind.get(iri, ())):
+        behind = (evidence.iri for evidence in self._observed.behind.get(iri, ()) if evidence.is_certain)
+        if any(self._line(table).root in tables and self._is_read(table, into) for table in behind):
             return True
-        lines = [self._declared.lines[table] for table in tables if table in self._declared.lines]
-        return any(evidence.iri == iri for line in lines for evidence in self._all_behind(line))
+        views = {view for table in tables & self._declared.lines.keys() for view in self._declared.lines[table].members}
+        return any(
+            evidence.iri == iri and evidence.is_certain and self._is_read(view, into)
+            for view in views
+            for evidence in self._observed.behind.get(view, ())
+        )
+
+    def _is_read(self, source: str, into: str | None) -> bool:
+        return into is None or (source, "", into, "") in self._observed.runs
 
     def _all_behind(self, line: ObjectLine) -> Iterator[ViewEvidence]:
         return (evidence for iri in line.members for evidence in self._observed.behind.get(iri, ()))
