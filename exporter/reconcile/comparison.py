@@ -254,12 +254,20 @@ class _Classifier:
             and target.column in {None, entry.view_column}
         ]
         certain = [entry for entry in evidence if entry.is_certain]
-        if certain:
-            edge.verdict, edge.by, edge.runs = VERIFIED, _BEHIND, _runs_of_view(certain)
+        read = [entry for entry in certain if entry.is_read]
+        if certain and not read:
+            return (
+                "view",
+                f"no query of the period read the view {target.name}; earlier and later ones show {source.name}",
+            )
+        if read:
+            edge.verdict, edge.by, edge.runs = VERIFIED, _BEHIND, _runs_of_view(read)
             return None
         if evidence:
             return "view", f"queries read the view {target.name} and more, so {source.name} may be behind it or not"
-        names = ", ".join(sorted({self._observed.names[entry.iri] for entry in behind if entry.is_certain}))
+        names = ", ".join(
+            sorted({self._observed.names[entry.iri] for entry in behind if entry.is_certain and entry.is_read})
+        )
         shows = f"; queries that read it show {names} behind it" if names else ""
         return (
             "view",
@@ -439,7 +447,8 @@ class _Undeclared:
     def _behind(self, root: str) -> Iterator[ViewEvidence]:
         """What is certainly behind a declared object; nothing is where it is no view."""
         view = self._declared.lines[root]
-        return (evidence for evidence in self._all_behind(view) if view.is_view and evidence.is_certain)
+        certain = (evidence for evidence in self._all_behind(view) if evidence.is_certain and evidence.is_read)
+        return certain if view.is_view else iter(())
 
     def _add_behind_contracts(self) -> None:
         """Adds the columns behind a contract's view that its properties do not list."""

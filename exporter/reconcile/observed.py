@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from exporter.ask.answers import Row
 from exporter.ask.lookups import Lookups
+from exporter.ask.parameters import as_text
 from exporter.ask.questions import select
 from exporter.ask.triples import PROLOGUE
 from exporter.input.times import parse_time
@@ -183,7 +184,8 @@ compared, and empty for the whole object.
 
 class ViewEvidence(NamedTuple):
     """An object behind a view. ``view_column``, ``column``: None for what is about whole objects; ``is_certain``: as
-    ``ah:evidence``.
+    ``ah:evidence``. ``first``, ``last``: when queries of the period read the view while it was over the object; if none
+    did (``is_read``), when others did before and after the period. ``ident``: of the first query, if it is known.
     """
 
     iri: str
@@ -193,6 +195,7 @@ class ViewEvidence(NamedTuple):
     ident: str | None
     first: int
     last: int
+    is_read: bool
 
 
 @dataclass
@@ -251,6 +254,8 @@ class Observed:
         """Adds what rows show of how the objects were filled."""
         _FillReader(self, objects).add()
         self.clones.load(set[str]().union(*self.sources.values()))
+        lookups = Lookups(self.store)
+        times_read = cache(lambda view: [parse_time(as_text(time)) or 0 for time in lookups.read_times(view)])
         for row in self.rows(_VIEWS, {*objects, *(source for source, _ in self.direct)}):
             view, source, name, view_column, column, evidence, ident, first, last = row
             first_seen, last_seen = parse_time(str(first)) or 0, parse_time(str(last)) or 0
@@ -261,9 +266,12 @@ class Observed:
                 match_name(column_name) if column_name else None for column_name in (view_column, column)
             )
             self.names[str(source)] = name or str(source)
-            certain = evidence == "CERTAIN"
+            times = [time for time in times_read(str(view)) if first_seen <= time <= last_seen]
+            times = [time for time in (first_seen, *times, last_seen) if self.has(time)]
+            begin, end = (min(times), max(times)) if times else (first_seen, last_seen)
+            first_id, certain = ident if begin == first_seen else None, evidence == "CERTAIN"
             self.behind[str(view)].append(
-                ViewEvidence(str(source), of_view, of_source, certain, ident, first_seen, last_seen)
+                ViewEvidence(str(source), of_view, of_source, certain, first_id, begin, end, bool(times))
             )
         for query, time, source in select(self.store, _CUT, "what was cut").rows:
             if self.has(parse_time(str(time)) or 0):

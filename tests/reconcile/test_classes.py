@@ -219,6 +219,16 @@ def test_views_are_known_by_reads_alone(tmp_path: Path, capsys: Capsys) -> None:
     assert next(one for one in found["edges"] if one["class"] == "verified")["first_query_id"] == "q1"
 
 
+@pytest.mark.parametrize("is_read", [True, False])
+def test_a_view_is_verified_by_reads_of_the_period(tmp_path: Path, capsys: Capsys, *, is_read: bool) -> None:
+    rows = [row("q1", 2, [VIEW], [A]), *([row("q2", 11, [VIEW], [A])] if is_read else []), row("q3", 20, [VIEW], [A])]
+    declared = said(manifest({"v": model("v", "source.p.s.a", materialized="view")}, ("a",)), tmp_path / "m.json")
+    period = ("--since", "2026-03-10", "--until", "2026-03-15")
+    (edge,) = compared(made(rows, tmp_path), capsys, declared, *period)["edges"]
+    told = [edge[key] for key in ("class", "first", "last", "queries")]
+    assert told == (["verified", *["2026-03-11T08:00:00Z"] * 2, 1] if is_read else ["unknown", None, None, 0])
+
+
 def test_what_is_behind_a_declared_view_but_not_declared(tmp_path: Path, capsys: Capsys) -> None:
     """Over another view it is declared, since rows show only the tables behind all views."""
     rows = [row("q1", 2, [VIEW], [A, B])]
