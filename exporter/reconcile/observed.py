@@ -65,6 +65,9 @@ WHERE {{
   BIND(EXISTS {{
     ?query (prov:qualifiedUsage|ah:accessPattern) ?access .
     ?access ah:accessType "DIRECT" ; ah:accessedObject ?source
+  }} || EXISTS {{
+    ?column_version dcterms:isPartOf ?version ; ^ah:targetColumnVersion|ah:derivationPattern ?derivation .
+    ?derivation ah:sourceType "DIRECT" ; ah:sourceObject ?source
   }} AS ?direct)
   BIND(EXISTS {{ ?version ah:derivedFromBase ?read }} AS ?base)
   BIND(EXISTS {{

@@ -275,6 +275,21 @@ def test_a_table_that_is_made_anew_each_night_without_a_row_of_it_is_one(
     assert classes(compared(made(rows, tmp_path), capsys, declared)) == {("A", "T"): expected}
 
 
+@pytest.mark.parametrize("reads", ["full", "daily"])
+@pytest.mark.parametrize("listed", [[A], []])
+def test_a_source_that_only_columns_give_is_one(
+    reads: str, listed: list[dict[str, Any]], tmp_path: Path, capsys: Capsys
+) -> None:
+    """Rows can have sources in directSources that are missing from direct_objects_accessed; X is behind the view."""
+    columns = {"C": [(A, "C")], "E": [(VIEW, "C")]}
+    target = written(T, columns)
+    target["columns"][1]["baseSources"] = [{**X, "columnName": "C"}]
+    rows = [row("q1", 2, listed, objects_modified=[target]), row("q2", 3, [VIEW], [X])]
+    declared = said(manifest({"t": model("t", "source.p.s.a")}, ("a",)), tmp_path / "m.json")
+    found = classes(compared(made(rows, tmp_path, "--reads", reads), capsys, declared))
+    assert found == {("A", "T"): "verified", ("V", "T"): "undeclared"}
+
+
 def test_a_source_that_a_row_gives_without_its_id_is_one(tmp_path: Path, capsys: Capsys) -> None:
     nameless = {key: value for key, value in B.items() if key != "objectId"}
     rows = [filled("q1", 2, T, A, B, C=[(A, "C")], E=[(B, "C")]), filled("q2", 3, T, nameless, E=[(nameless, "C")])]
