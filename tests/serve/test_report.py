@@ -12,6 +12,7 @@ import pytest
 from exporter import cli
 from exporter.serve import server
 from tests import exports
+from tests.aggregates import calls, thing
 from tests.pages import as_shown
 from tests.serve.conftest import sited
 from tests.serve.test_pages import Page
@@ -255,6 +256,19 @@ def test_periods_begin_with_a_day(tmp_path: Path) -> None:
     with sited(tmp_path / "out") as site:
         home = unescape(server.make(site, "127.0.0.1").test_client().get("/").text)
     assert {"2026-10-24T00%3A00%3A00Z", "2026-10-17T00%3A00%3A00Z"} <= set(re.findall(r"since=([\w%.-]+)", home))
+
+
+@pytest.mark.parametrize(("reads", "queries"), [("full", "114"), ("daily", "0")])
+def test_calls_that_are_added_up_are_queries_of_the_record(reads: str, queries: str, tmp_path: Path) -> None:
+    """Reads by day are not: how many queries they are is not known, and a note says so."""
+    told = [calls(f"2026-09-0{day}T23:58", "APP", f"h{day}", number, [thing(1, "D.S.T", "A")])
+            for day, number in ((1, 40), (2, 74))]  # fmt: skip
+    given = ["--aggregate", str(exports.ndjson(told, tmp_path / "calls.ndjson"))]
+    assert exports.export([], tmp_path / "out", *given, "--outputs", "graph", "--reads", reads) == 0
+    assert cli.main(["report", str(tmp_path / "out"), "--out", str(tmp_path / "report.html")]) == 0
+    text = (tmp_path / "report.html").read_text("utf-8")
+    assert f"The record has {queries} queries of 1 user from" in text
+    assert ("queries that only read are not among the queries" in text) == (reads == "daily")
 
 
 def test_a_report_on_the_last_day_does_not_speak_of_the_whole_record(month_graph: Path, tmp_path: Path) -> None:

@@ -35,7 +35,6 @@ def left_out(graph: Path) -> list[str]:
     settings, report = settings_of(graph), _json_of(graph / "report.json")
     texts = [f"{name} {settings[name]}" for name in ("since", "until") if settings.get(name)]
     texts += ["[filter]"] if settings.get("filter") else []
-    texts += [f"forget_before {settings['forget_before']}"] if settings.get("forget_before") else []
     notes = []
     if texts:
         settings_in_words = " and ".join(texts)
