@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StringType, StructField, StructType
 
 from exporter.engines import session
 from exporter.errors import UsageError
@@ -34,6 +35,7 @@ _REST: Final = "_not_csv"
 _MOST_COLUMNS: Final = 1_000
 """Most columns of a CSV or Parquet file: Spark needs seconds for each thousand before it reads a row."""
 _NO_LIMIT: Final = -1
+_VARIANT: Final = re.compile(r"(?=.*\bmetadata:binary\b)(?=.*\bvalue:binary\b)")
 _of_pattern: Final = re.compile(r"[\\\[\]{}*?]")
 
 
@@ -53,12 +55,14 @@ def records(spark: SparkSession, source: formats.InputFiles, view: str = ACCESS_
             source, lambda: _csv(spark, source) if source.form == formats.CSV else _typed(spark, source)
         )
         check_columns(_named(data_frame), source, view)
+        _refuse_variants(data_frame, source)
         columns = [_as_json(data_frame, name, source).alias(name) for name in _named(data_frame)]
         text = F.to_json(F.struct(*columns))
         if source.form == formats.CSV:
             rest = F.lit("") if any(map(holds_sql, source.columns)) else F.col(_REST)  # nothing says which part is SQL
-            is_record = F.col(_REST).isNull()
-            text = F.when(is_record, text).otherwise(rest)
+            is_whole = F.col(_REST).isNull()
+            is_record = is_whole | (F.trim(_REST) == "")  # one of blanks alone counts as a blank line
+            text = F.when(is_whole, text).otherwise(rest)
         text = F.when(is_record, F.replace(text, F.lit(REPLACED), F.lit(DAMAGE))).otherwise(text)
     return data_frame.select(
         *_place(source),
@@ -194,9 +198,31 @@ def _as_json(table: DataFrame, name: str, source: formats.InputFiles) -> Column:
         return F.concat(column.cast("string"), F.lit("+00:00"))
     if kind in ("float", "double"):
         return _double(column.cast("double"))
-    if table.schema[name].dataType.simpleString() == "array<binary>":
-        return column.cast("array<string>")
-    return column.cast("string") if kind in ("timestamp_ntz", "binary") else column
+    if kind == "timestamp_ntz":
+        return column.cast("string")
+    plain = _with_texts(table.schema[name].dataType)
+    return column if plain == table.schema[name].dataType else column.cast(plain)
+
+
+def _with_texts(kind: DataType) -> DataType:
+    """The type with texts in place of bytes, at any depth."""
+    if isinstance(kind, ArrayType):
+        return ArrayType(_with_texts(kind.elementType), kind.containsNull)
+    if isinstance(kind, MapType):
+        return MapType(_with_texts(kind.keyType), _with_texts(kind.valueType), kind.valueContainsNull)
+    if isinstance(kind, StructType):
+        return StructType([StructField(part.name, _with_texts(part.dataType), part.nullable) for part in kind])
+    return StringType() if isinstance(kind, BinaryType) else kind
+
+
+def _refuse_variants(data_frame: DataFrame, source: formats.InputFiles) -> None:
+    """Raise UsageError for a VARIANT that the file does not declare as one: Spark reads it as two columns of bytes."""
+    for column in data_frame.schema:
+        if _VARIANT.search(column.dataType.simpleString()):
+            raise UsageError(
+                f"{', '.join(source.paths[:3])}: the column {column.name} is a VARIANT in two columns of bytes, "
+                "metadata and value; write it as text, with TO_JSON, or with a tool that declares its type"
+            )
 
 
 def _nanos(source: formats.InputFiles, name: str) -> str | None:

@@ -196,6 +196,34 @@ def test_lines_in_another_zone_are_counted_and_reported(tmp_path: Path, capsys: 
     assert {end[:21] for end in ends} == {'"2026-03-01T09:00:00Z'}
 
 
+# --- records that are none
+
+
+@pytest.mark.parametrize("sql", ["", ",query_text"], ids=["without SQL", "with SQL"])
+def test_records_of_another_number_of_fields_are_counted_and_told(
+    sql: str, tmp_path: Path, engine: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As lines of NDJSON that are cut off. A record of blanks alone is a blank line, as in NDJSON."""
+    rows = exports.ndjson([{**GOOD, "query_id": f"q{number}"} for number in range(4)], tmp_path / "rows.ndjson")
+    more = ",select 1" if sql else ""
+    records = [f"q0,W0{more}", f"q1,W1{more},more", "   ", "q2", f"q3,W3{more}"]
+    (tmp_path / "history.csv").write_text("\n".join([f"query_id,warehouse_name{sql}", *records, ""]), encoding="utf-8")
+    options = ("--query-history", str(tmp_path / "history.csv"), "--strict")
+    assert exports.export([rows], tmp_path / "out", *options, engine=engine) == 1
+    counts = exports.report(tmp_path / "out")["query_history"]
+    assert counts == {"rows_in": 4, "doubled": 0, "unreadable": 2, "unusable": 2, "contradicting": 0}
+    assert "2 rows of QUERY_HISTORY have no query id that can be read" in capsys.readouterr().out
+    assert warehouses(tmp_path / "out") == {'"W0"', '"W3"'}
+
+
+def test_a_value_that_cannot_be_read_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = exports.ndjson([GOOD], tmp_path / "rows.ndjson")
+    history = exports.ndjson([{"query_id": GOOD["query_id"], "rows_produced": "many"}], tmp_path / "history.ndjson")
+    assert exports.export([rows], tmp_path / "out", "--query-history", str(history)) == 0
+    assert "1 row of QUERY_HISTORY has a value that cannot be read, which is left out" in capsys.readouterr().out
+    assert exports.export([rows], tmp_path / "strict", "--query-history", str(history), "--strict") == 1
+
+
 # --- several files
 
 
