@@ -20,6 +20,7 @@ from exporter.input.find import ACCESS_HISTORY, AGGREGATE_ACCESS_HISTORY, QUERY_
 from exporter.input.formats import uri
 from exporter.input.limits import LONGEST_FIELD
 from exporter.input.parquet import PLAIN_BELOW
+from exporter.input.partitions import columns_in, with_columns
 from exporter.input.reading import Record, holds_sql, rows_of_document
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def records(spark: SparkSession, source: formats.InputFiles, view: str = ACCESS_
         data_frame = _found(
             source, lambda: _csv(spark, source) if source.form == formats.CSV else _typed(spark, source)
         )
-        check_columns(_named(data_frame), source, view)
+        check_columns(_named(data_frame), source.paths, view)
         _refuse_variants(data_frame, source)
         columns = [_as_json(data_frame, name, source).alias(name) for name in _named(data_frame)]
         text = F.to_json(F.struct(*columns))
@@ -95,16 +96,18 @@ def size(spark: SparkSession, sources: Iterable[formats.InputFiles]) -> int | No
 
 def read_back(batches: Iterator[pa.RecordBatch]) -> Iterator[Record]:
     """The records as input of the steps. A JSON document gives one record for each of its rows."""
-    paths: dict[str, str] = {}
+    paths: dict[str, tuple[str, dict[str, str]]] = {}
     for batch in batches:
         columns = (column.to_pylist() for column in batch.columns)
-        for file, block, unit, text, *said, is_document in zip(*columns, strict=True):
-            path = paths.get(file)
-            if path is None:
-                path = paths[file] = _path(file)
+        for file, block, unit, text, is_history, *said, is_document in zip(*columns, strict=True):
+            if file not in paths:
+                path = _path(file)
+                paths[file] = path, columns_in(path if path != file else unquote(file), is_history=is_history)
+            path, in_folders = paths[file]
             decoded = text.decode("utf-8", NOT_UTF8).removeprefix("\ufeff")
             for row in rows_of_document(decoded) if is_document else (decoded,):
-                yield Record(path, block, unit, row, *said)
+                whole = with_columns(row, in_folders) if in_folders else row
+                yield Record(path, block, unit, whole, is_history, *said)
 
 
 def _path(url: str) -> str:
@@ -163,7 +166,9 @@ def _refuse_wide(source: formats.InputFiles, columns: int) -> None:
 def _typed(spark: SparkSession, source: formats.InputFiles) -> DataFrame:
     if source.form == formats.TABLE:
         return spark.table(source.paths[0])
-    return spark.read.option("mergeSchema", value=True).parquet(*_uris(source))
+    # Columns in the names of folders are read as with other forms; Spark would make numbers of them.
+    reader = spark.read.option("mergeSchema", value=True).option("recursiveFileLookup", value=True)
+    return reader.parquet(*_uris(source))
 
 
 def _found(source: formats.InputFiles, read: Callable[[], DataFrame]) -> DataFrame:

@@ -60,6 +60,28 @@ ENDINGS: Final = {
     ".tsv": CSV,
     ".parquet": PARQUET,
 }
+_PACKED_BY: Final = {
+    ".bz2": "bzip2",
+    ".zst": "zstd",
+    ".xz": "xz",
+    ".br": "brotli",
+    ".deflate": "deflate",
+    ".raw_deflate": "deflate",
+    ".lz4": "lz4",
+    ".snappy": "snappy",
+    ".zip": "zip",
+}
+"""What compresses a file, by the end of its name: those of COPY INTO <location> but gzip, and of other tools."""
+_OTHER_FORMS: Final = {".avro": "Avro", ".orc": "ORC"}
+_BEGINNINGS: Final = {
+    b"BZh": "compressed by bzip2",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd",
+    b"\xfd7zXZ\x00": "compressed by xz",
+    b"\x04\x22\x4d\x18": "compressed by lz4",
+    b"PK\x03\x04": "a zip archive (as Excel's workbooks are)",
+    b"Obj\x01": "Avro",
+    b"ORC": "ORC",
+}
 _FIRST_BYTES: Final = 65_536
 _LONGEST_HEADER: Final = 8 << 20
 _DELIMITERS: Final = ",;\t|"
@@ -99,9 +121,25 @@ def form_by_name(name: str) -> str | None:
     return ENDINGS.get(Path(lowered.removesuffix(".gz")).suffix)
 
 
+def refuse_unread(path: Path, first: bytes = b"") -> None:
+    """Raise UsageError for a file that says by its name, or by its first bytes, that it has rows in a form that is not
+    read: they would be missing without a word.
+    """
+    name = Path(path.name.lower())
+    packed = _PACKED_BY.get(name.suffix) if form_by_name(name.stem) else None
+    by_name = f"compressed by {packed}" if packed else _OTHER_FORMS.get(name.suffix)
+    what = by_name or next((text for begin, text in _BEGINNINGS.items() if first.startswith(begin)), None)
+    if what is not None:
+        raise UsageError(
+            f"{path}: is {what}, which is not read; give its rows as NDJSON, JSON or CSV, compressed by gzip or not, or "
+            "as Parquet"
+        )
+
+
 def input_file(path: Path, required: str) -> InputFiles:
     """One local file with its form, decided by its first bytes. Its ending decides only if those are not enough."""
     first = _first_bytes(path)
+    refuse_unread(path, first)
     is_gzip = path.suffix.lower() == ".gz"
     size = unpacked(path) if is_gzip else path.stat().st_size
     if first.startswith(b"PAR1"):

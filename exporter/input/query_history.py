@@ -70,6 +70,8 @@ _NUMBERS: Final = frozenset(
 _OF_NUMBERS: Final = _NUMBERS | {_START, _TIME, "session_id"}
 """The columns that are numbers or times in the view."""
 _KNOWN: Final = frozenset({"query_id", _START, *HISTORY_COLUMNS})
+COLUMNS: Final = _KNOWN | {"user_name"}
+"""The columns that are read; the user only by filters."""
 _IN_ORDER: Final = (_TIME, *(name for name in HISTORY_COLUMNS if name != _TIME))
 _NOTHING: Final = frozenset({"", "\\N", "null", TRUNCATED})
 _CUT: Final = -1

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from exporter.cli import main
+from exporter.input.find import ACCESS_HISTORY, REQUIRED
 from tests import exports
 from tests.facts import plain_reading as plain
 from tests.input.bad_rows import BAD_NESTED_ROWS, BAD_ROWS, GOOD
@@ -154,6 +155,10 @@ UNUSABLE: dict[str, tuple[str, Callable[[Path], Any], str]] = {
     "gzip under another name": ("rows.ndjson", _write(gzip.compress(b"{}")), ".gz"),
     "UTF-16": ("rows.csv", _write(HEADER.encode("utf-16")), "UTF-8"),
     "QUERY_HISTORY": ("rows.parquet", _history_parquet, "--query-history"),
+    "rows compressed otherwise": ("rows.json.zst", _write(b"\x28\xb5\x2f\xfd" + bytes(99)), "compressed by zstd"),
+    "the same by its content": ("rows.ndjson", _write(b"BZh9" + bytes(99)), "compressed by bzip2"),
+    "a workbook": ("rows.xlsx", _write(b"PK\x03\x04" + bytes(99)), "zip archive"),
+    "ORC": ("rows.orc", _write(b"ORC" + bytes(99)), "is ORC, which is not read"),
     "a folder without rows": ("folder/notes.txt", _write(b"hello"), "no NDJSON"),
 }
 
@@ -168,6 +173,44 @@ def test_input_that_cannot_be_used(case: str, engine: str, tmp_path: Path, capsy
     assert exports.export([given], tmp_path / "parent" / "out", engine=engine) == 2
     _assert_clear(capsys, words, given.name)
     assert not (tmp_path / "parent").exists() or list((tmp_path / "parent").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["b.json.zst", "b.csv.bz2", "deep/b.ndjson.raw_deflate", "b.json.br", "b.avro"])
+@pytest.mark.parametrize("given", ["", "*", "**"])
+def test_rows_beside_others_that_are_not_read(
+    name: str, given: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What COPY INTO writes with another COMPRESSION than GZIP. Alone, the others would be all rows."""
+    (tmp_path / "in" / name).parent.mkdir(parents=True)
+    exports.ndjson([GOOD], tmp_path / "in" / "a.ndjson")
+    (tmp_path / "in" / name).write_bytes(b"any")
+    assert exports.export([tmp_path / "in" / given], tmp_path / "out") == 2
+    _assert_clear(capsys, name, "which is not read", "gzip")
+    (tmp_path / "in" / name).rename(tmp_path / "in" / "notes.zip")
+    assert exports.export([tmp_path / "in"], tmp_path / "out") == 0
+    assert exports.report(tmp_path / "out")["skipped_files"] == [str(tmp_path / "in" / "notes.zip")]
+
+
+TABLES = {
+    "Delta Lake": ("_delta_log/00000000000000000000.json", "rows.parquet"),
+    "Iceberg": ("metadata/v1.metadata.json", "data/day=1/rows.parquet"),
+    "Hudi": (".hoodie/hoodie.properties", "day=1/rows.parquet"),
+}
+
+
+@pytest.mark.parametrize("given", ["", "**/*.parquet", "rows"])
+@pytest.mark.parametrize("kind", TABLES)
+def test_the_folder_of_a_table_is_no_folder_of_rows(
+    kind: str, given: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its files have removed rows, too: only the table's log says which count."""
+    log, rows = TABLES[kind]
+    for name in (log, rows):
+        (tmp_path / "table" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "table" / name).write_text("{}")
+    pq.write_table(pa.table({name: [GOOD[name]] for name in REQUIRED[ACCESS_HISTORY]}), tmp_path / "table" / rows)
+    assert exports.export([tmp_path / "table" / (rows if given == "rows" else given)], tmp_path / "out") == 2
+    _assert_clear(capsys, f"{tmp_path / 'table'}: is a table of {kind}", "write its rows as plain Parquet")
 
 
 @pytest.mark.parametrize(

@@ -189,14 +189,14 @@ def test_what_only_spark_reads(given: str) -> None:
 
 
 def test_required_columns_in_any_case() -> None:
-    source = InputFiles(formats.TABLE, ("a", "b", "c", "d"))
-    check_columns([" Query_ID "], source, QUERY_HISTORY)
+    paths = ("a", "b", "c", "d")
+    check_columns([" Query_ID "], paths, QUERY_HISTORY)
     required = [" Query_ID ", "QUERY_start_time", "User_Name"]
-    check_columns(required, source, ACCESS_HISTORY)
+    check_columns(required, paths, ACCESS_HISTORY)
     with pytest.raises(UsageError, match=r"^a, b, c: there is no column query_id \(there are: query_text, x\)$"):
-        check_columns(["X", "QUERY_TEXT"], source, QUERY_HISTORY)
+        check_columns(["X", "QUERY_TEXT"], paths, QUERY_HISTORY)
     with pytest.raises(
         UsageError,
         match=r"^a, b, c: there is no column user_name \(there are: objects_modified, query_id, query_start_time\)$",
     ):
-        check_columns([*required[:2], "objects_modified"], source, ACCESS_HISTORY)
+        check_columns([*required[:2], "objects_modified"], paths, ACCESS_HISTORY)

@@ -65,6 +65,13 @@ def test_a_line_that_is_no_object_is_unreadable(text: str) -> None:
     assert read_history(text) == UNREADABLE
 
 
+def test_a_column_in_two_letter_cases_is_unreadable_unless_they_say_the_same() -> None:
+    assert read_history('{"query_id": "q", "ROLE_NAME": "R", "role_name": "S"}') == UNREADABLE
+    for other in ('"R"', "null"):
+        line = read_history(f'{{"query_id": "q", "ROLE_NAME": "R", "role_name": {other}}}')
+        assert line == HistoryLine("q", History(role_name="R"), is_unreadable=False)
+
+
 @pytest.mark.parametrize("ident", [None, "", "\\N", "null", "TRUNCATED"])
 def test_a_line_without_query_id_is_unreadable(ident: str | None) -> None:
     line = read_history(json.dumps({"query_id": ident, "query_type": "SELECT"}))
