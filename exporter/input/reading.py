@@ -40,7 +40,7 @@ from exporter.input.row import (
     columns_of,
     lower_name,
 )
-from exporter.input.times import parse_time
+from exporter.input.times import parse_time, why_unread
 
 _NULL: Final = b"null"
 _NO_TEXT: Final = frozenset({"\\N", "null"})
@@ -256,7 +256,7 @@ def _row_or_problems(
     problems = [
         _NO_ID if not query_id.strip(" ") else None,
         "query_start_time is missing" if not time.strip(" ") else None,
-        f"query_start_time cannot be read as a time: {time[:60]}" if time.strip(" ") and start is None else None,
+        why_unread("query_start_time", time) if time.strip(" ") and start is None else None,
         "user_name is missing" if not user.strip(" ") else None,
         f"query_id was cut by Snowflake ({query_id})" if query_id in _CUT_IDS else None,
         *(f"{name} cannot be an id of Snowflake's" for name in _IDS if aggregates.is_id(texts.get(name))),
