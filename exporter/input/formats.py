@@ -234,11 +234,40 @@ def _csv(path: Path, text: str, required: str, *, is_long: bool) -> InputFiles:
         if not _NAMING.union({required}).isdisjoint(column.strip().lower() for column in columns):
             names = [column.strip() or f"unnamed {number}" for number, column in enumerate(columns, start=1)]
             _refuse_twice(path, names)
+            if _may_have_escapes(path, delimiter):
+                raise UsageError(
+                    f"{path}: has fields that are not in quotes, and backslashes that may be Snowflake's escapes in "
+                    "them, so names could be others; unload with FIELD_OPTIONALLY_ENCLOSED_BY = '\"', or as JSON"
+                )
             return InputFiles(CSV, (str(path),), tuple(names), delimiter, is_long)
     raise UsageError(
         f"{path}: line 1 is not a header with a column {required}; unload with HEADER = TRUE, "
         "separated by comma, semicolon, tab or |"
     )
+
+
+def _may_have_escapes(path: Path, delimiter: str) -> bool:
+    """Whether backslashes in a CSV may be escapes. COPY INTO <location> writes them in fields that are not in quotes
+    (ESCAPE_UNENCLOSED_FIELD, by default), and then before each backslash, delimiter and line end.
+
+    Nobody else writes a JSON without quotes around it, where each quote in it is one; or no field at all in quotes. Any
+    other character behind a single backslash shows that there are no escapes, except in NULL's ``\\N``.
+    """
+    end = re.escape(delimiter.encode())
+    is_plain = re.compile(rb"(?<!\\)(?:\\\\)*\\[^\\\r\nN%b]" % end).search
+    has_escape = re.compile(rb"\\[\\\r\n%b]" % end).search
+    has_json = re.compile(rb'(?:^|(?<!\\)%b)[\[{]+"\w' % end).search
+    has_quotes = re.compile(rb'(?:^|(?<!\\)%b)"' % end).search
+    is_escaped, is_bare, is_in_quotes = False, False, False
+    with opened(path) as file:
+        while line := file.readline(_LONGEST_HEADER):
+            is_in_quotes = is_in_quotes or has_quotes(line) is not None
+            if b"\\" in line:
+                if is_plain(line):
+                    return False
+                is_escaped = is_escaped or has_escape(line) is not None
+                is_bare = is_bare or has_json(line) is not None
+    return is_escaped and (is_bare or not is_in_quotes)
 
 
 def _first_record(text: str, delimiter: str) -> list[str]:

@@ -4,6 +4,7 @@ anything is written.
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 from typing import TYPE_CHECKING, Any
@@ -258,6 +259,53 @@ def test_an_incomplete_csv_record_is_quarantined(engine: str, tmp_path: Path) ->
     assert (report["rows_in"], report["exported"], report["quarantined"]) == (4, 1, 3)
     assert [one["row"] for one in aside] == [2, 3, 4]
     assert all(one["reason"] and one["as_it_came"] for one in aside)
+
+
+USER = {"query_id": "q", "query_start_time": "2026-03-01 08:00:00", "user_name": "CORP\\ann"}
+NAMED = {"objectDomain": "MASKING_POLICY", "objectId": 7, "objectName": "G.P.M", "operationType": "CREATE"}
+POLICY = json.dumps({**NAMED, "properties": {"policyBody": {"value": "case\n '\\d'"}}})
+LINE = {**USER, "object_modified_by_ddl": POLICY, "parent_query_id": "\\N"}
+
+
+def _unenclosed(row: dict[str, str], delimiter: str, escapes: str) -> str:
+    """As COPY INTO <location> writes it without FIELD_OPTIONALLY_ENCLOSED_BY. NULL is ``\\N``."""
+    lines = [delimiter.join(row)]
+    lines.append(delimiter.join(_escaped(text, escapes) for text in row.values()))
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str, escapes: str) -> str:
+    return text if text == "\\N" else "".join(f"\\{one}" if one in escapes else one for one in text)
+
+
+@pytest.mark.parametrize("delimiter", [",", "\t", "|", ";"])
+@pytest.mark.parametrize("row", [LINE, USER], ids=["with JSON", "of texts"])
+def test_escapes_in_fields_without_quotes_are_refused(
+    delimiter: str, row: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Snowflake's ESCAPE_UNENCLOSED_FIELD is the backslash by default: the user would be CORP and two of them, and
+    another user.
+    """
+    (tmp_path / "rows.csv").write_text(_unenclosed(row, delimiter, f"\\\n{delimiter}"), encoding="utf-8")
+    assert exports.export([tmp_path / "rows.csv"], tmp_path / "out") == 2
+    _assert_clear(capsys, "rows.csv", "FIELD_OPTIONALLY_ENCLOSED_BY")
+
+
+@pytest.mark.parametrize("quotes", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL, None])
+def test_backslashes_that_are_none_stay(quotes: Any, tmp_path: Path) -> None:
+    """In quotes, or with ESCAPE_UNENCLOSED_FIELD = NONE."""
+    with (tmp_path / "rows.csv").open("w", encoding="utf-8", newline="") as file:
+        if quotes is None:
+            file.write(_unenclosed(LINE, "\t", ""))
+        else:
+            writer = csv.DictWriter(file, LINE, delimiter="\t", quoting=quotes)
+            writer.writeheader()
+            writer.writerow(LINE)
+    assert exports.export([tmp_path / "rows.csv"], tmp_path / "out") == 0
+    assert exports.report(tmp_path / "out")["quarantined"] == 0
+    told = {(name.rpartition("#")[2], value) for _, name, value in exports.triples(tmp_path / "out")}
+    assert ("userName>", '"CORP\\\\ann"') in told
+    assert ("policyBody>", '"case\\n \'\\\\d\'"') in told
 
 
 def test_nothing_but_bad_rows(engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
