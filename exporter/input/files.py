@@ -163,7 +163,7 @@ def _csv(path: str, source: InputFiles, view: str) -> Iterator[tuple[str, bool]]
             yield "" if any(map(holds_sql, source.columns)) else text, is_blank  # nothing says which part is SQL
 
 
-def _parquet(path: str, source: InputFiles, view: str) -> Iterator[tuple[str, bool]]:
+def _parquet(path: str, _source: InputFiles, view: str) -> Iterator[tuple[str, bool]]:
     from exporter.input import parquet  # noqa: PLC0415 - what it needs is slow to import, and not needed for other forms
 
     check_columns(parquet.columns(path), (path,), view)

@@ -31,10 +31,10 @@ from exporter.input.formats import (
     TABLE,
     InputFiles,
     form_by_name,
-    refuse_unread,
     input_file,
     is_remote,
     local,
+    refuse_unread,
     text_bytes,
 )
 from exporter.input.row import STRUCTURED

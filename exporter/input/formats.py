@@ -131,8 +131,8 @@ def refuse_unread(path: Path, first: bytes = b"") -> None:
     what = by_name or next((text for begin, text in _BEGINNINGS.items() if first.startswith(begin)), None)
     if what is not None:
         raise UsageError(
-            f"{path}: is {what}, which is not read; give its rows as NDJSON, JSON or CSV, compressed by gzip or not, or "
-            "as Parquet"
+            f"{path}: is {what}, which is not read; give its rows as NDJSON, JSON or CSV, compressed by gzip or not, "
+            "or as Parquet"
         )
 
 
@@ -247,11 +247,11 @@ def _csv(path: Path, text: str, required: str, *, is_long: bool) -> InputFiles:
 
 
 def _may_have_escapes(path: Path, delimiter: str) -> bool:
-    """Whether backslashes in a CSV may be escapes. COPY INTO <location> writes them in fields that are not in quotes
+    r"""Whether backslashes in a CSV may be escapes. COPY INTO <location> writes them in fields that are not in quotes
     (ESCAPE_UNENCLOSED_FIELD, by default), and then before each backslash, delimiter and line end.
 
     Nobody else writes a JSON without quotes around it, where each quote in it is one; or no field at all in quotes. Any
-    other character behind a single backslash shows that there are no escapes, except in NULL's ``\\N``.
+    other character behind a single backslash shows that there are no escapes, except in NULL's ``\N``.
     """
     end = re.escape(delimiter.encode())
     is_plain = re.compile(rb"(?<!\\)(?:\\\\)*\\[^\\\r\nN%b]" % end).search

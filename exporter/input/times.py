@@ -38,6 +38,7 @@ _LARGEST: Final = 18 * 3600
 _SHORT: Final = re.compile("[A-Z0-9]+", re.ASCII)
 _ends_short: Final = re.compile(r".*[0-9.] *(?!AM|PM)[A-Z][A-Z0-9]+ *", re.ASCII | re.DOTALL).fullmatch
 
+
 def _zone_offset(text: str, local: datetime) -> int | None:
     """The offset of a zone in seconds at a time on its clock; None if the text is not a zone, or is an abbreviation.
     Where the clock is turned back, the first of the two times is meant; where it is turned forward, the offset before

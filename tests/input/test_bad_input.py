@@ -305,7 +305,7 @@ def test_backslashes_that_are_none_stay(quotes: Any, tmp_path: Path) -> None:
     assert exports.report(tmp_path / "out")["quarantined"] == 0
     told = {(name.rpartition("#")[2], value) for _, name, value in exports.triples(tmp_path / "out")}
     assert ("userName>", '"CORP\\\\ann"') in told
-    assert ("policyBody>", '"case\\n \'\\\\d\'"') in told
+    assert ("policyBody>", "\"case\\n '\\\\d'\"") in told
 
 
 def test_nothing_but_bad_rows(engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -342,7 +342,9 @@ def test_a_variant_that_the_file_does_not_declare(
 ) -> None:
     """Spark 4.0 and table formats write only two columns of bytes: the JSON ``null`` here."""
     of_bytes = {"value": b"\x00", "metadata": b"\x01\x00\x00"}
-    pq.write_table(pa.table({**{name: [text] for name, text in NAMES.items()}, "x": [of_bytes]}), tmp_path / "a.parquet")
+    pq.write_table(
+        pa.table({**{name: [text] for name, text in NAMES.items()}, "x": [of_bytes]}), tmp_path / "a.parquet"
+    )
     assert exports.export([tmp_path / "a.parquet"], tmp_path / "out", engine=engine) == 2
     said = capsys.readouterr().err
     assert "the column x" in said

@@ -14,7 +14,6 @@ from exporter.errors import UsageError
 from exporter.input import formats
 from exporter.input.files import check_columns, records
 from exporter.input.find import ACCESS_HISTORY, QUERY_HISTORY, find
-from exporter.input.formats import InputFiles
 from tests.histories import FORMS, random_history, write_form
 from tests.input.bad_rows import GOOD
 

@@ -75,7 +75,22 @@ ZONES: Final = {
     "05 Jan 2022 16:17:47 America/New_York": "2022-01-05T21:17:47",
 }
 """As java.time has them."""
-SHORT: Final = (" PST", "PDT", " EST", " CST", " IST", " BST", " CET", " CEST", " MST", " HST", " JST", " WET", " AET", "PRC")
+SHORT: Final = (
+    " PST",
+    "PDT",
+    " EST",
+    " CST",
+    " IST",
+    " BST",
+    " CET",
+    " CEST",
+    " MST",
+    " HST",
+    " JST",
+    " WET",
+    " AET",
+    "PRC",
+)
 """Each is of several zones, or of one in winter alone: Snowflake, java.time and the zones of ISO differ in them."""
 UNREADABLE: Final = (
     *("yesterday", "", " ", "2023-02-29 00:00:00", "2022-01-25 24:01:00", "2022-13-01", "01/25/2022 16:17:47"),

@@ -147,7 +147,9 @@ def test_names_of_other_rows_are_nothing(typed: Any, given: Any) -> None:
     assert settings(typed) == settings(given)
 
 
-@pytest.mark.parametrize("form", [{"G.T.X": {"subOperationType": None}}, [{"objectName": "G.T.X", "subOperationType": None}]])
+@pytest.mark.parametrize(
+    "form", [{"G.T.X": {"subOperationType": None}}, [{"objectName": "G.T.X", "subOperationType": None}]]
+)
 def test_whether_it_was_set_or_unset_is_not_said_by_null(form: Any) -> None:
     found = read(json.dumps({"tags": form}, separators=(",", ":")))
     assert found.unknown == ("tags[].subOperationType",)
