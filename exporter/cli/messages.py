@@ -205,7 +205,7 @@ def _doubtful(report: Report) -> Iterator[str]:
         (history.get("unreadable", 0) - unusable, "a value that cannot be read, which is left out"),
         (
             history.get("contradicting", 0),
-            "another start than the rows of the query, so the end is left out: times without a zone?",
+            "another start than the rows of the query, or an end before it: the end is left out. Times without a zone?",
         ),
     ):
         if number:

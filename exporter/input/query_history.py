@@ -3,7 +3,7 @@
 The input has the same forms as rows of ACCESS_HISTORY. What Snowflake writes for truncated values (``TRUNCATED``, -1)
 counts as missing, as there. The view sometimes contains duplicates: of several lines with
 one query id, the one with the latest end_time is kept. The end of a line that starts at another time than the query's
-rows is not used: of the two times of a line, neither is then known to be right.
+rows, or ends before them, is not used: of the two times of a line, neither is then known to be right.
 """
 
 from __future__ import annotations
@@ -132,6 +132,7 @@ def joined(lines: Iterable[History], starts: Collection[int]) -> tuple[History, 
     for line in lines:
         start = line.start_time
         is_other = start is not None and all(abs(start - other) > _TOLERANCE for other in starts)
+        is_other |= line.end_time is not None and line.end_time < min(starts, default=line.end_time)
         contradicting += is_other
         known.append(structs.replace(line, start_time=None, **({_TIME: None} if is_other else {})))
     return (latest(known) if known else NO_HISTORY), contradicting

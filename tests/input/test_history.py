@@ -181,6 +181,15 @@ def test_the_end_of_a_line_with_another_start_is_not_used() -> None:
     assert joined([late, structs.replace(ended, start_time=AT)], [AT]) == (ended, 1)
 
 
+def test_an_end_before_the_start_is_not_used() -> None:
+    """INFORMATION_SCHEMA gives a query that still runs an end in 1970. The earliest row has the start of the query."""
+    for end in (AT - 1, 0):
+        line = History(end_time=end, role_name="R")
+        assert joined([line], [AT + 1, AT]) == (History(role_name="R"), 1)
+    assert joined([History(end_time=AT)], [AT + 1, AT]) == (History(end_time=AT), 0)
+    assert joined([History(end_time=0)], []) == (History(end_time=0), 0)
+
+
 def test_lines_in_another_zone_are_counted_and_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As of an unload in a zone two hours east of UTC, without offsets; ``GOOD`` starts at 08:00 UTC."""
     rows = exports.ndjson([{**GOOD, "query_id": f"q{number}"} for number in range(3)], tmp_path / "rows.ndjson")
@@ -198,7 +207,10 @@ def test_lines_in_another_zone_are_counted_and_reported(tmp_path: Path, capsys: 
         "unusable": 0,
         "contradicting": 2,
     }
-    assert "2 rows of QUERY_HISTORY have another start than the rows of the query" in capsys.readouterr().out
+    assert (
+        "2 rows of QUERY_HISTORY have another start than the rows of the query, or an end before it"
+        in capsys.readouterr().out
+    )
     ends = {value for _, name, value in exports.triples(tmp_path / "out") if name.endswith("#endedAtTime>")}
     assert {end[:21] for end in ends} == {'"2026-03-01T09:00:00Z'}
 
