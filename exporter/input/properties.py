@@ -75,7 +75,7 @@ _OF_USERS: Final = frozenset({"comment", "policyBody", "manifest"})
 _DEEPEST: Final = 8
 """Deeper properties are not converted; the documents nest four levels."""
 
-_is_id: Final = re.compile(r"\s*-?\d+\s*").fullmatch
+_is_id: Final = re.compile(r"\s*-?\d+(?:\.0+)?\s*").fullmatch
 _decode_members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_elements: Final = msgspec.json.Decoder(list[Raw]).decode
 _string: Final = msgspec.json.Decoder(str).decode
