@@ -308,6 +308,13 @@ def test_backslashes_that_are_none_stay(quotes: Any, tmp_path: Path) -> None:
     assert ("policyBody>", "\"case\\n '\\\\d'\"") in told
 
 
+def test_the_reason_is_told_of_one_long_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A document with a comma too many is one row."""
+    (tmp_path / "rows.json").write_text("[" + (json.dumps(GOOD) + ",\n") * 1_000 + "]", encoding="utf-8")
+    assert exports.export([tmp_path / "rows.json"], tmp_path / "out") == 2
+    _assert_clear(capsys, "none of the 1 rows", "the line is not one JSON object", "rows.json, row 1")
+
+
 def test_nothing_but_bad_rows(engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "rows.ndjson").write_text("\n".join(line for line, _ in BAD_ROWS[:3]), encoding="utf-8")
     given = ["export", str(tmp_path / "rows.ndjson"), "--out", str(tmp_path / "out"), "--engine", engine, "--json"]
