@@ -146,7 +146,7 @@ def input_file(path: Path, required: str) -> InputFiles:
         return InputFiles(PARQUET, (str(path),), types=_parquet_types(path))
     if form_by_name(path.name) == PARQUET:
         raise UsageError(f"{path}: ends in .parquet but is not Parquet (it does not begin with PAR1)")
-    if first.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if first.startswith((b"\xff\xfe", b"\xfe\xff")) or first[:2].count(0) == 1:
         raise UsageError(f"{path}: is encoded as UTF-16; save it as UTF-8")
     text = first.decode("utf-8", errors="ignore").lstrip("\ufeff")
     if text.lstrip()[:1] in ("{", "[") or form_by_name(path.name) == NDJSON:
@@ -162,6 +162,8 @@ def _first_bytes(path: Path) -> bytes:
     with opened(path) as file:
         if isinstance(file, gzip.GzipFile) and path.suffix.lower() != ".gz":
             raise UsageError(f"{path}: is gzip, but its name does not end in .gz; rename it")
+        if not isinstance(file, gzip.GzipFile) and path.suffix.lower() == ".gz" and path.stat().st_size:
+            raise UsageError(f"{path}: is not gzip, but its name ends in .gz; rename it")
         first = file.read(_FIRST_BYTES)
         return first if b"\n" in first or b"\r" in first else first + file.readline(_LONGEST_HEADER)
 

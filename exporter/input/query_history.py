@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
+from decimal import Decimal, InvalidOperation
 from typing import Final, NamedTuple
 
 from msgspec import Struct, structs
@@ -173,6 +174,8 @@ def _integer(text: str) -> int | None:
     match = _NUMBER.fullmatch(text.strip(_CONTROLS))
     if match is None or len(text) > _LONGEST:
         return None
-    digits = match[1]
-    number = int(digits) if digits.lstrip("+-").isdecimal() else float(digits)
+    try:
+        number = Decimal(match[1])
+    except InvalidOperation:  # an exponent that no number has
+        return None
     return int(number) if -_LARGEST <= number < _LARGEST else None

@@ -83,7 +83,7 @@ def test_a_line_without_query_id_is_unreadable(ident: str | None) -> None:
     [
         ("12", 12), ("+5", 5), (" 7 ", 7), ("\t5\n", 5), ("12.7", 12), ("-0.9", 0), (".5", 0), ("5.", 5),
         ("1e3", 1000), ("1e-3", 0), ("1d", 1), ("1.5f", 1), (12, 12), (12.7, 12), (1e3, 1000),
-        ("9007199254740993", 9007199254740993), (2**63 - 1, 2**63 - 1),
+        ("9007199254740993", 9007199254740993), (2**63 - 1, 2**63 - 1), ("9.007199254740993E15", 9007199254740993),
     ],
 )  # fmt: skip
 def test_numbers(value: Any, number: int) -> None:
@@ -94,7 +94,7 @@ def test_numbers(value: Any, number: int) -> None:
 @pytest.mark.parametrize(
     "value",
     ["x", "NaN", "Infinity", "inf", "1e19", "-1e19", str(2**63), "1_000", "0x10", "1,000", "1 2", "\uff11", " ", True,
-     {"a": 1}, "1e400", "9" * 5000, -2, "-3.0", str(-(2**63))],
+     {"a": 1}, "1e400", "1e9999999999999999999", "9" * 5000, -2, "-3.0", str(-(2**63))],
 )  # fmt: skip
 def test_a_number_that_cannot_be_read_is_left_out_and_reported(value: Any) -> None:
     line = read_history(json.dumps({"query_id": "q", "rows_produced": value, "query_type": "SELECT"}))
