@@ -125,6 +125,7 @@ def _in_folder(folder: Path, skipped: list[str]) -> list[Path]:
     entries = sorted(everything_in(folder, with_hidden=False))
     candidates = [path for path in entries if path.is_symlink() or not path.is_dir()]
     rows = [path for path in candidates if form_by_name(path.name) and path.is_file() and not _leads_out(path, folder)]
+    _refuse_tables(candidates)
     for path in candidates:
         if path.is_file() and not _leads_out(path, folder):
             refuse_unread(path)
