@@ -96,14 +96,15 @@ def size(spark: SparkSession, sources: Iterable[formats.InputFiles]) -> int | No
 
 def read_back(batches: Iterator[pa.RecordBatch]) -> Iterator[Record]:
     """The records as input of the steps. A JSON document gives one record for each of its rows."""
-    paths: dict[str, tuple[str, dict[str, str]]] = {}
+    paths: dict[tuple[str, bool], tuple[str, dict[str, str]]] = {}
     for batch in batches:
         columns = (column.to_pylist() for column in batch.columns)
         for file, block, unit, text, is_history, *said, is_document in zip(*columns, strict=True):
-            if file not in paths:
+            if (file, is_history) not in paths:
                 path = _path(file)
-                paths[file] = path, columns_in(path if path != file else unquote(file), is_history=is_history)
-            path, in_folders = paths[file]
+                plain = path if path != file else unquote(file)
+                paths[file, is_history] = path, columns_in(plain, is_history=is_history)
+            path, in_folders = paths[file, is_history]
             decoded = text.decode("utf-8", NOT_UTF8).removeprefix("\ufeff")
             for row in rows_of_document(decoded) if is_document else (decoded,):
                 whole = with_columns(row, in_folders) if in_folders else row

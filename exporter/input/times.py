@@ -36,7 +36,7 @@ _UTC: Final = frozenset({"Z", "UTC", "GMT", "UT"})
 _OFFSET: Final = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2})(?::?(\d{2}))?)?", re.ASCII)
 _LARGEST: Final = 18 * 3600
 _SHORT: Final = re.compile("[A-Z0-9]+", re.ASCII)
-_ends_short: Final = re.compile(r".*[0-9.] *(?!AM|PM)[A-Z][A-Z0-9]+ *", re.ASCII | re.DOTALL).fullmatch
+_ends_short: Final = re.compile(r".*[0-9.] *(?!AM|PM)[A-Z]{2}[A-Z0-9]* *", re.ASCII | re.DOTALL).fullmatch
 
 
 def _zone_offset(text: str, local: datetime) -> int | None:

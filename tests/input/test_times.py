@@ -140,7 +140,14 @@ def test_a_zone_that_is_abbreviated_is_told(zone: str) -> None:
     assert read_line(json.dumps({**GOOD, "query_start_time": text})) == Unreadable((f"query_start_time {said}",))
     calls = {"user_name": "U", "interval_start_time": "2022-07-25", "interval_end_time": text, "calls": 1}
     assert read_line(json.dumps(calls)) == Unreadable((f"interval_end_time {said}",))
-    for other in ("2022-07-25 4:17 PM", "2022-07-25 16:17:47 Mars/Base", f"2022-07-25 x{zone}"):
+    for other in (
+        "20220725T161747",
+        "2022-07-25T16",
+        "1.64E12",
+        "2022-07-25 4:17 PM",
+        "2022-07-25 16:17:47 Mars/Base",
+        f"2022-07-25 x{zone}",
+    ):
         [problem] = read_line(json.dumps({**GOOD, "query_start_time": other})).problems
         assert problem == f"query_start_time cannot be read as a time: {other}"
 
