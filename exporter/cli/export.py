@@ -134,7 +134,8 @@ def _export(inputs: Sequence[str], *, config: Path | None, as_json: bool | None,
     text = report.json() if as_json else messages.summary(report, settings)
     published = f"the export was published in {settings.out}"
     print_result(text, "nothing was published, as --dry-run asks" if settings.dry_run else published)
-    return 1 if report.violations or (settings.strict and (report.quarantined or report.not_understood)) else 0
+    is_doubtful = report.quarantined or report.not_understood or (report.query_history or {}).get("unreadable")
+    return 1 if report.violations or (settings.strict and is_doubtful) else 0
 
 
 EXPORT = Command(
@@ -210,7 +211,7 @@ EXPORT.group(
 )
 EXPORT.group(
     "Checks before publishing",
-    flag("--strict", "exit 1 if any row was quarantined or not understood"),
+    flag("--strict", "exit 1 if any row was quarantined or not understood, or one of QUERY_HISTORY could not be read"),
     option("--shapes", "DIR", "your own SHACL shapes in addition to ours; can be repeated", multiple=True, **FOLDER),
     option(
         "--min-rows",

@@ -195,9 +195,18 @@ def _doubtful(report: Report) -> Iterator[str]:
         remaining = len(report.not_understood) - len(names)
         more = f" and {remaining:,} more; all are in" if remaining else "; see"
         yield f"  not understood: {', '.join(names)}{more} {report.out}/report.json"
-    if number := (report.query_history or {}).get("contradicting", 0):
-        rows = counted(number, "row of QUERY_HISTORY has", "rows of QUERY_HISTORY have")
-        yield f"  {rows} another start than the rows of the query, so the end is left out: times without a zone?"
+    history = report.query_history or {}
+    unusable = history.get("unusable", 0)
+    for number, what in (
+        (unusable, "no query id that can be read, and no effect: cut off, or with too many or too few fields?"),
+        (history.get("unreadable", 0) - unusable, "a value that cannot be read, which is left out"),
+        (
+            history.get("contradicting", 0),
+            "another start than the rows of the query, or an end before it: the end is left out. Times without a zone?",
+        ),
+    ):
+        if number:
+            yield f"  {counted(number, 'row of QUERY_HISTORY has', 'rows of QUERY_HISTORY have')} {what}"
     for words, results in (("refused", report.violations), ("warning", report.warnings)):
         yield from (f"  {words} by {shape}: {count:,}" for shape, count in sorted(results.items()))
     if report.violations or report.warnings:

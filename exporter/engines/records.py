@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StringType, StructField, StructType
 
 from exporter.engines import session
 from exporter.errors import UsageError
@@ -19,6 +20,7 @@ from exporter.input.find import ACCESS_HISTORY, AGGREGATE_ACCESS_HISTORY, QUERY_
 from exporter.input.formats import uri
 from exporter.input.limits import LONGEST_FIELD
 from exporter.input.parquet import PLAIN_BELOW
+from exporter.input.partitions import columns_in, with_columns
 from exporter.input.reading import Record, holds_sql, rows_of_document
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ _REST: Final = "_not_csv"
 _MOST_COLUMNS: Final = 1_000
 """Most columns of a CSV or Parquet file: Spark needs seconds for each thousand before it reads a row."""
 _NO_LIMIT: Final = -1
+_VARIANT: Final = re.compile(r"(?=.*\bmetadata:binary\b)(?=.*\bvalue:binary\b)")
 _of_pattern: Final = re.compile(r"[\\\[\]{}*?]")
 
 
@@ -52,13 +55,15 @@ def records(spark: SparkSession, source: formats.InputFiles, view: str = ACCESS_
         data_frame = _found(
             source, lambda: _csv(spark, source) if source.form == formats.CSV else _typed(spark, source)
         )
-        check_columns(_named(data_frame), source, view)
+        check_columns(_named(data_frame), source.paths, view)
+        _refuse_variants(data_frame, source)
         columns = [_as_json(data_frame, name, source).alias(name) for name in _named(data_frame)]
         text = F.to_json(F.struct(*columns))
         if source.form == formats.CSV:
             rest = F.lit("") if any(map(holds_sql, source.columns)) else F.col(_REST)  # nothing says which part is SQL
-            is_record = F.col(_REST).isNull()
-            text = F.when(is_record, text).otherwise(rest)
+            is_whole = F.col(_REST).isNull()
+            is_record = is_whole | (F.trim(_REST) == "")  # one of blanks alone counts as a blank line
+            text = F.when(is_whole, text).otherwise(rest)
         text = F.when(is_record, F.replace(text, F.lit(REPLACED), F.lit(DAMAGE))).otherwise(text)
     return data_frame.select(
         *_place(source),
@@ -91,16 +96,19 @@ def size(spark: SparkSession, sources: Iterable[formats.InputFiles]) -> int | No
 
 def read_back(batches: Iterator[pa.RecordBatch]) -> Iterator[Record]:
     """The records as input of the steps. A JSON document gives one record for each of its rows."""
-    paths: dict[str, str] = {}
+    paths: dict[tuple[str, bool], tuple[str, dict[str, str]]] = {}
     for batch in batches:
         columns = (column.to_pylist() for column in batch.columns)
-        for file, block, unit, text, *said, is_document in zip(*columns, strict=True):
-            path = paths.get(file)
-            if path is None:
-                path = paths[file] = _path(file)
+        for file, block, unit, text, is_history, *said, is_document in zip(*columns, strict=True):
+            if (file, is_history) not in paths:
+                path = _path(file)
+                plain = path if path != file else unquote(file)
+                paths[file, is_history] = path, columns_in(plain, is_history=is_history)
+            path, in_folders = paths[file, is_history]
             decoded = text.decode("utf-8", NOT_UTF8).removeprefix("\ufeff")
             for row in rows_of_document(decoded) if is_document else (decoded,):
-                yield Record(path, block, unit, row, *said)
+                whole = with_columns(row, in_folders) if in_folders else row
+                yield Record(path, block, unit, whole, is_history, *said)
 
 
 def _path(url: str) -> str:
@@ -159,7 +167,9 @@ def _refuse_wide(source: formats.InputFiles, columns: int) -> None:
 def _typed(spark: SparkSession, source: formats.InputFiles) -> DataFrame:
     if source.form == formats.TABLE:
         return spark.table(source.paths[0])
-    return spark.read.option("mergeSchema", value=True).parquet(*_uris(source))
+    # Columns in the names of folders are read as with other forms; Spark would make numbers of them.
+    reader = spark.read.option("mergeSchema", value=True).option("recursiveFileLookup", value=True)
+    return reader.parquet(*_uris(source))
 
 
 def _found(source: formats.InputFiles, read: Callable[[], DataFrame]) -> DataFrame:
@@ -194,9 +204,31 @@ def _as_json(table: DataFrame, name: str, source: formats.InputFiles) -> Column:
         return F.concat(column.cast("string"), F.lit("+00:00"))
     if kind in ("float", "double"):
         return _double(column.cast("double"))
-    if table.schema[name].dataType.simpleString() == "array<binary>":
-        return column.cast("array<string>")
-    return column.cast("string") if kind in ("timestamp_ntz", "binary") else column
+    if kind == "timestamp_ntz":
+        return column.cast("string")
+    plain = _with_texts(table.schema[name].dataType)
+    return column if plain == table.schema[name].dataType else column.cast(plain)
+
+
+def _with_texts(kind: DataType) -> DataType:
+    """The type with texts in place of bytes, at any depth."""
+    if isinstance(kind, ArrayType):
+        return ArrayType(_with_texts(kind.elementType), kind.containsNull)
+    if isinstance(kind, MapType):
+        return MapType(_with_texts(kind.keyType), _with_texts(kind.valueType), kind.valueContainsNull)
+    if isinstance(kind, StructType):
+        return StructType([StructField(part.name, _with_texts(part.dataType), part.nullable) for part in kind])
+    return StringType() if isinstance(kind, BinaryType) else kind
+
+
+def _refuse_variants(data_frame: DataFrame, source: formats.InputFiles) -> None:
+    """Raise UsageError for a VARIANT that the file does not declare as one: Spark reads it as two columns of bytes."""
+    for column in data_frame.schema:
+        if _VARIANT.search(column.dataType.simpleString()):
+            raise UsageError(
+                f"{', '.join(source.paths[:3])}: the column {column.name} is a VARIANT in two columns of bytes, "
+                "metadata and value; write it as text, with TO_JSON, or with a tool that declares its type"
+            )
 
 
 def _nanos(source: formats.InputFiles, name: str) -> str | None:

@@ -19,7 +19,7 @@ import msgspec
 from exporter.input.json_reader import raw_text
 from exporter.input.properties import read
 from exporter.input.row import STRUCTURED, Row, Unreadable, decode
-from exporter.input.times import iso, parse_time
+from exporter.input.times import iso, parse_time, why_unread
 from exporter.system.cache import CONTENTS
 
 COLUMNS: Final = ("interval_start_time", "interval_end_time", "query_parameterized_hash", "calls")
@@ -58,7 +58,7 @@ def row_of(texts: Mapping[str, str | None], content: bytes, unknown: str | None)
     times = {name: parse_time(texts.get(name) or "") for name in REQUIRED[:2]}
     for name, time in times.items():
         if time is None and f"{name} is missing" not in problems:
-            problems.append(f"{name} cannot be read as a time: {(texts.get(name) or '')[:60]}")
+            problems.append(why_unread(name, texts.get(name) or ""))
     calls = _calls(texts.get("calls") or "")
     if calls is None and "calls is missing" not in problems:
         problems.append(f"calls must be a whole number, 1 or more: {(texts.get('calls') or '')[:60]}")

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from math import isfinite
 from types import GenericAlias, UnionType
-from typing import Any, Final, TypeAlias, Union, get_args, get_origin
+from typing import Any, Final, TypeAlias, TypeVar, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Raw, Struct, defstruct, inspect
@@ -52,6 +52,7 @@ _MOST_BRACKETS: Final = 200
 """Raw JSON with more brackets may be nested deeper than a decoder allows, so it is kept as text."""
 
 _check: Final = msgspec.json.Decoder(Raw).decode
+_T = TypeVar("_T")
 
 
 class MisfitError(ValueError):
@@ -324,12 +325,29 @@ def members_of(text: str) -> Members | None:
 
 
 def texts_of_line(line: str) -> dict[str, str | None]:
-    """The texts of all columns of a line, names in lower case; empty if it is not one JSON object."""
+    """The texts of all columns of a line, names in lower case; empty if it is not one JSON object, or if it has one
+    column in several letter cases with different values.
+    """
     try:
-        return {lower_name(name): text for name, text in texts_of(line).items()}
+        texts, doubled = by_name(texts_of(line))
     except NOT_DECODED:
-        values = ((lower_name(member.name), member.value) for member in members_of(line) or ())
-        return {name: value if isinstance(value, str) else plain_text(value) for name, value in values}
+        values, doubled = by_name((members_of(line) or Members()).last())
+        texts = {name: value if isinstance(value, str) else plain_text(value) for name, value in values.items()}
+    return {} if doubled else texts
+
+
+def by_name(columns: Mapping[str, _T]) -> tuple[dict[str, _T], set[str]]:
+    """The values of columns by their names in lower case, and the names of those that are there in several letter cases
+    with different values: nothing says which is right. Null is no value.
+    """
+    values, doubled = dict[str, _T](), set[str]()
+    for written, value in columns.items():
+        name = lower_name(written)
+        if name in values and None not in (values[name], value) and values[name] != value:
+            doubled.add(name)
+        if value is not None or name not in values:
+            values[name] = value
+    return values, doubled
 
 
 def members_or_reason(text: str) -> Members | str:

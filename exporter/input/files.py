@@ -14,7 +14,7 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -25,6 +25,7 @@ from exporter.input import formats, limits
 from exporter.input.find import ACCESS_HISTORY, AGGREGATE_ACCESS_HISTORY, QUERY_HISTORY, REQUIRED, check_names
 from exporter.input.formats import InputFiles
 from exporter.input.limits import FREE, LONGEST_RECORD
+from exporter.input.partitions import columns_in, with_columns
 from exporter.input.reading import Record, holds_sql, rows_of_document
 
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
@@ -108,15 +109,20 @@ def records(source: InputFiles, view: str = ACCESS_HISTORY) -> Iterator[Record]:
     for path in source.paths:
         file = formats.shown(os.path.abspath(path))  # noqa: PTH100 - Path would leave ".." in it, which Spark does not
         unit = "line" if source.form == formats.NDJSON else "row"
+        columns = columns_in(file, is_history=is_history)
         for text, is_record in read(path, source, view):
-            yield Record(file, 0, unit, text, is_history, is_record, is_aggregate)
+            whole = with_columns(text, columns) if columns else text
+            yield Record(file, 0, unit, whole, is_history, is_record, is_aggregate)
 
 
-def check_columns(names: Iterable[str], source: InputFiles, view: str) -> None:
-    """Raise UsageError if the column names of a CSV, a Parquet file or a table lack one that the view must have, or if
-    they are the columns of another view.
+def check_columns(names: Iterable[str], paths: Sequence[str], view: str) -> None:
+    """Raise UsageError if the column names of a CSV, a Parquet file or a table, and those in the names of its folders,
+    lack one that the view must have, or if they are the columns of another view.
     """
-    lower, where = [name.strip().lower() for name in names], ", ".join(source.paths[:3])
+    is_history = view == QUERY_HISTORY
+    folders = (columns_in(formats.shown(os.path.abspath(path)), is_history=is_history) for path in paths)  # noqa: PTH100 - as in records
+    lower, where = [name.strip().lower() for name in names], ", ".join(paths[:3])
+    lower += set.intersection(*map(set, folders))
     check_names(lower, where, view)
     missing = [name for name in REQUIRED[view] if name not in lower]
     if missing:
@@ -144,7 +150,7 @@ def _document(path: str, _source: InputFiles, _view: str) -> Iterator[tuple[str,
 
 
 def _csv(path: str, source: InputFiles, view: str) -> Iterator[tuple[str, bool]]:
-    check_columns(source.columns, source, view)
+    check_columns(source.columns, (path,), view)
     rows = csv_records(_whole_text(path, "replace"), source.delimiter)
     next(rows, None)
     for values, text in rows:
@@ -157,10 +163,10 @@ def _csv(path: str, source: InputFiles, view: str) -> Iterator[tuple[str, bool]]
             yield "" if any(map(holds_sql, source.columns)) else text, is_blank  # nothing says which part is SQL
 
 
-def _parquet(path: str, source: InputFiles, view: str) -> Iterator[tuple[str, bool]]:
+def _parquet(path: str, _source: InputFiles, view: str) -> Iterator[tuple[str, bool]]:
     from exporter.input import parquet  # noqa: PLC0415 - what it needs is slow to import, and not needed for other forms
 
-    check_columns(parquet.columns(path), source, view)
+    check_columns(parquet.columns(path), (path,), view)
     remaining = max(FREE, _TIMES_PARQUET * Path(path).stat().st_size)
     for record in parquet.parquet_records(path):
         text = with_damage(json_text(record))

@@ -34,6 +34,7 @@ from exporter.input.formats import (
     input_file,
     is_remote,
     local,
+    refuse_unread,
     text_bytes,
 )
 from exporter.input.row import STRUCTURED
@@ -124,6 +125,10 @@ def _in_folder(folder: Path, skipped: list[str]) -> list[Path]:
     entries = sorted(everything_in(folder, with_hidden=False))
     candidates = [path for path in entries if path.is_symlink() or not path.is_dir()]
     rows = [path for path in candidates if form_by_name(path.name) and path.is_file() and not _leads_out(path, folder)]
+    _refuse_tables(candidates)
+    for path in candidates:
+        if path.is_file() and not _leads_out(path, folder):
+            refuse_unread(path)
     rows_set = set(rows)
     skipped.extend(str(path) for path in candidates if path not in rows_set)
     if not rows:
@@ -135,6 +140,26 @@ def _in_folder(folder: Path, skipped: list[str]) -> list[Path]:
 
 def _leads_out(path: Path, folder: Path) -> bool:
     return path.is_symlink() and not path.resolve().is_relative_to(folder.resolve())
+
+
+def _refuse_tables(files: Iterable[Path]) -> None:
+    """Raise UsageError if files are in the folder of a table: only the table's log says which of them have its rows."""
+    for folder in sorted({parent for file in files for parent in file.absolute().parents}):
+        kind = _kind_of_table(folder)
+        if kind is not None:
+            raise UsageError(
+                f"{folder}: is a table of {kind}, in whose folder are also files of rows that were removed; read the "
+                "table with Spark or DuckDB and write its rows as plain Parquet, or give the table's name with "
+                "--engine spark"
+            )
+
+
+def _kind_of_table(folder: Path) -> str | None:
+    if (folder / "_delta_log").is_dir():
+        return "Delta Lake"
+    if (folder / ".hoodie").is_dir():
+        return "Hudi"
+    return "Iceberg" if any((folder / "metadata").glob("*.metadata.json")) else None
 
 
 _S3: Final = re.compile(r"^s3[an]?://", re.IGNORECASE)
@@ -381,6 +406,7 @@ def find(names: Iterable[str], output: OutputFolder | None = None, view: str = A
             size = None
             continue
         paths = _local_files(local(name), skipped, output)
+        _refuse_tables(paths)
         for path in paths:
             real = os.path.realpath(path)
             if real in seen:

@@ -60,6 +60,28 @@ ENDINGS: Final = {
     ".tsv": CSV,
     ".parquet": PARQUET,
 }
+_PACKED_BY: Final = {
+    ".bz2": "bzip2",
+    ".zst": "zstd",
+    ".xz": "xz",
+    ".br": "brotli",
+    ".deflate": "deflate",
+    ".raw_deflate": "deflate",
+    ".lz4": "lz4",
+    ".snappy": "snappy",
+    ".zip": "zip",
+}
+"""What compresses a file, by the end of its name: those of COPY INTO <location> but gzip, and of other tools."""
+_OTHER_FORMS: Final = {".avro": "Avro", ".orc": "ORC"}
+_BEGINNINGS: Final = {
+    b"BZh": "compressed by bzip2",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd",
+    b"\xfd7zXZ\x00": "compressed by xz",
+    b"\x04\x22\x4d\x18": "compressed by lz4",
+    b"PK\x03\x04": "a zip archive (as Excel's workbooks are)",
+    b"Obj\x01": "Avro",
+    b"ORC": "ORC",
+}
 _FIRST_BYTES: Final = 65_536
 _LONGEST_HEADER: Final = 8 << 20
 _DELIMITERS: Final = ",;\t|"
@@ -99,16 +121,32 @@ def form_by_name(name: str) -> str | None:
     return ENDINGS.get(Path(lowered.removesuffix(".gz")).suffix)
 
 
+def refuse_unread(path: Path, first: bytes = b"") -> None:
+    """Raise UsageError for a file that says by its name, or by its first bytes, that it has rows in a form that is not
+    read: they would be missing without a word.
+    """
+    name = Path(path.name.lower())
+    packed = _PACKED_BY.get(name.suffix) if form_by_name(name.stem) else None
+    by_name = f"compressed by {packed}" if packed else _OTHER_FORMS.get(name.suffix)
+    what = by_name or next((text for begin, text in _BEGINNINGS.items() if first.startswith(begin)), None)
+    if what is not None:
+        raise UsageError(
+            f"{path}: is {what}, which is not read; give its rows as NDJSON, JSON or CSV, compressed by gzip or not, "
+            "or as Parquet"
+        )
+
+
 def input_file(path: Path, required: str) -> InputFiles:
     """One local file with its form, decided by its first bytes. Its ending decides only if those are not enough."""
     first = _first_bytes(path)
+    refuse_unread(path, first)
     is_gzip = path.suffix.lower() == ".gz"
     size = unpacked(path) if is_gzip else path.stat().st_size
     if first.startswith(b"PAR1"):
         return InputFiles(PARQUET, (str(path),), types=_parquet_types(path))
     if form_by_name(path.name) == PARQUET:
         raise UsageError(f"{path}: ends in .parquet but is not Parquet (it does not begin with PAR1)")
-    if first.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if first.startswith((b"\xff\xfe", b"\xfe\xff")) or first[:2].count(0) == 1:
         raise UsageError(f"{path}: is encoded as UTF-16; save it as UTF-8")
     text = first.decode("utf-8", errors="ignore").lstrip("\ufeff")
     if text.lstrip()[:1] in ("{", "[") or form_by_name(path.name) == NDJSON:
@@ -124,6 +162,8 @@ def _first_bytes(path: Path) -> bytes:
     with opened(path) as file:
         if isinstance(file, gzip.GzipFile) and path.suffix.lower() != ".gz":
             raise UsageError(f"{path}: is gzip, but its name does not end in .gz; rename it")
+        if not isinstance(file, gzip.GzipFile) and path.suffix.lower() == ".gz" and path.stat().st_size:
+            raise UsageError(f"{path}: is not gzip, but its name ends in .gz; rename it")
         first = file.read(_FIRST_BYTES)
         return first if b"\n" in first or b"\r" in first else first + file.readline(_LONGEST_HEADER)
 
@@ -196,11 +236,40 @@ def _csv(path: Path, text: str, required: str, *, is_long: bool) -> InputFiles:
         if not _NAMING.union({required}).isdisjoint(column.strip().lower() for column in columns):
             names = [column.strip() or f"unnamed {number}" for number, column in enumerate(columns, start=1)]
             _refuse_twice(path, names)
+            if _may_have_escapes(path, delimiter):
+                raise UsageError(
+                    f"{path}: has fields that are not in quotes, and backslashes that may be Snowflake's escapes in "
+                    "them, so names could be others; unload with FIELD_OPTIONALLY_ENCLOSED_BY = '\"', or as JSON"
+                )
             return InputFiles(CSV, (str(path),), tuple(names), delimiter, is_long)
     raise UsageError(
         f"{path}: line 1 is not a header with a column {required}; unload with HEADER = TRUE, "
         "separated by comma, semicolon, tab or |"
     )
+
+
+def _may_have_escapes(path: Path, delimiter: str) -> bool:
+    r"""Whether backslashes in a CSV may be escapes. COPY INTO <location> writes them in fields that are not in quotes
+    (ESCAPE_UNENCLOSED_FIELD, by default), and then before each backslash, delimiter and line end.
+
+    Nobody else writes a JSON without quotes around it, where each quote in it is one; or no field at all in quotes. Any
+    other character behind a single backslash shows that there are no escapes, except in NULL's ``\N``.
+    """
+    end = re.escape(delimiter.encode())
+    is_plain = re.compile(rb"(?<!\\)(?:\\\\)*\\[^\\\r\nN%b]" % end).search
+    has_escape = re.compile(rb"\\[\\\r\n%b]" % end).search
+    has_json = re.compile(rb'(?:^|(?<!\\)%b)[\[{]+"\w' % end).search
+    has_quotes = re.compile(rb'(?:^|(?<!\\)%b)"' % end).search
+    is_escaped, is_bare, is_in_quotes = False, False, False
+    with opened(path) as file:
+        while line := file.readline(_LONGEST_HEADER):
+            is_in_quotes = is_in_quotes or has_quotes(line) is not None
+            if b"\\" in line:
+                if is_plain(line):
+                    return False
+                is_escaped = is_escaped or has_escape(line) is not None
+                is_bare = is_bare or has_json(line) is not None
+    return is_escaped and (is_bare or not is_in_quotes)
 
 
 def _first_record(text: str, delimiter: str) -> list[str]:

@@ -5,6 +5,7 @@ as Java writes them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -23,9 +24,22 @@ _BYTES_AT_ONCE: Final = 512 << 20
 """Memory for a batch of one column, if every row had the column's whole content: a shared value is stored once."""
 
 
+_VARIANT: Final = re.compile(r"extension<[^<>]*variant|(?=.*\bmetadata: \w*binary)(?=.*\bvalue: \w*binary)")
+"""Finds a VARIANT in the text of a type: two columns of bytes, with the names and the values of its JSON (Parquet's
+VariantEncoding.md).
+"""
+
+
 def columns(path: str) -> list[str]:
-    """The names of a file's columns."""
-    return list(parquet.read_schema(path).names)
+    """The names of a file's columns. Raises UsageError for a column of VARIANT, since its bytes are not JSON."""
+    schema = parquet.read_schema(path)
+    variant = next((field.name for field in schema if _VARIANT.search(str(field.type))), None)
+    if variant is not None:
+        raise UsageError(
+            f"{path}: the column {variant} has the type VARIANT, which only --engine spark reads: use it, or write the "
+            "column as text, with TO_JSON"
+        )
+    return list(schema.names)
 
 
 def parquet_records(path: str) -> Iterator[dict[str, Any]]:
@@ -96,7 +110,11 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, dict):
-        return {name: _plain(member) for name, member in value.items() if member is not None}
+        return {
+            _as_text(name) if isinstance(name, bytes) else name: _plain(member)
+            for name, member in value.items()
+            if member is not None
+        }
     if isinstance(value, list):
         return [_plain(element) for element in value]
     if isinstance(value, float):

@@ -67,12 +67,15 @@ MEMBERS_OF_GRANT: Final = (
 _MEMBERS: Final = {text.replace("_", ""): text for text in MEMBERS_OF_GRANT}
 NULL: Final = '{"value":null}'
 """The value of the setting of a property that is null, in the form in which rows gave it first."""
+_NULL: Final = "null"
+_NOTHING_BY_NULL: Final = _LISTS | {"grant", "revoke", _OPERATION}
+"""What does nothing if it is null, as if it were absent: no account, no grant, no operation."""
 _OF_USERS: Final = frozenset({"comment", "policyBody", "manifest"})
 """Texts of users: they stay what they are if they look like JSON."""
 _DEEPEST: Final = 8
 """Deeper properties are not converted; the documents nest four levels."""
 
-_is_id: Final = re.compile(r"\s*-?\d+\s*").fullmatch
+_is_id: Final = re.compile(r"\s*-?\d+(?:\.0+)?\s*").fullmatch
 _decode_members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_elements: Final = msgspec.json.Decoder(list[Raw]).decode
 _string: Final = msgspec.json.Decoder(str).decode
@@ -220,7 +223,9 @@ class _Reader:
         """Read the properties of an object (``path`` is empty) or of a column (``path`` ends with a dot)."""
         members = _members(text)
         normal_members = {
-            name: self._property(name, _opened(name, value), into, path, depth) for name, value in members.items()
+            name: self._property(name, _opened(name, value), into, path, depth)
+            for name, value in members.items()
+            if value != _NULL or name not in _NOTHING_BY_NULL
         }
         return text if normal_members == members else _object(normal_members.items())
 
@@ -238,7 +243,8 @@ class _Reader:
         if elements is None:
             return self._atom(name, value, into, property_path)
         normal_elements = self._compound(name, elements, into, property_path, depth)
-        return value if normal_elements == elements and value.startswith("{") else _object(normal_elements.items())
+        is_same = normal_elements == elements and value.startswith("{") and f":{_NULL}" not in value
+        return value if is_same else _object(normal_elements.items())
 
     def _operation(self, value: JsonText, into: Properties, path: str) -> JsonText:
         bare = _unwrapped(value)
@@ -303,11 +309,11 @@ class _Reader:
             if inside.get(_NAME, "").startswith('"'):  # an element without the array around it
                 self.unknown.add(property_path)
                 return self._of_array(name, f"[{bare}]", property_path)
-            return inside or None
+            return _without_null(inside) if inside else None
         are_objects = [text.startswith("{") for text in inside.values()]
         has_elements = any(_is_element(text) for text in inside.values())
         is_wrapped = _VALUE in inside and not _is_element(inside[_VALUE])
-        return inside if (has_elements or (inside and all(are_objects))) and not is_wrapped else None
+        return _without_null(inside) if (has_elements or (inside and all(are_objects))) and not is_wrapped else None
 
     def _of_array(self, name: str, value: JsonText, property_path: str) -> dict[str, JsonText] | None:
         """The elements of an array by their names. Elements of the same name are merged."""
@@ -409,6 +415,11 @@ def _unwrapped(value: JsonText) -> JsonText:
     inside = _members(value)
     bare = inside[_VALUE]
     return value if len(inside) > 1 or bare.startswith("{") else bare
+
+
+def _without_null(elements: Mapping[str, JsonText]) -> dict[str, JsonText]:
+    """Elements by their names without those that are null: tools with types give each row the names of all rows."""
+    return {name: value for name, value in elements.items() if value != _NULL}
 
 
 def _is_element(value: JsonText) -> bool:

@@ -3,13 +3,14 @@
 The input has the same forms as rows of ACCESS_HISTORY. What Snowflake writes for truncated values (``TRUNCATED``, -1)
 counts as missing, as there. The view sometimes contains duplicates: of several lines with
 one query id, the one with the latest end_time is kept. The end of a line that starts at another time than the query's
-rows is not used: of the two times of a line, neither is then known to be right.
+rows, or ends before them, is not used: of the two times of a line, neither is then known to be right.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
+from decimal import Decimal, InvalidOperation
 from typing import Final, NamedTuple
 
 from msgspec import Struct, structs
@@ -70,6 +71,8 @@ _NUMBERS: Final = frozenset(
 _OF_NUMBERS: Final = _NUMBERS | {_START, _TIME, "session_id"}
 """The columns that are numbers or times in the view."""
 _KNOWN: Final = frozenset({"query_id", _START, *HISTORY_COLUMNS})
+COLUMNS: Final = _KNOWN | {"user_name"}
+"""The columns that are read; the user only by filters."""
 _IN_ORDER: Final = (_TIME, *(name for name in HISTORY_COLUMNS if name != _TIME))
 _NOTHING: Final = frozenset({"", "\\N", "null", TRUNCATED})
 _CUT: Final = -1
@@ -130,6 +133,7 @@ def joined(lines: Iterable[History], starts: Collection[int]) -> tuple[History, 
     for line in lines:
         start = line.start_time
         is_other = start is not None and all(abs(start - other) > _TOLERANCE for other in starts)
+        is_other |= line.end_time is not None and line.end_time < min(starts, default=line.end_time)
         contradicting += is_other
         known.append(structs.replace(line, start_time=None, **({_TIME: None} if is_other else {})))
     return (latest(known) if known else NO_HISTORY), contradicting
@@ -170,6 +174,8 @@ def _integer(text: str) -> int | None:
     match = _NUMBER.fullmatch(text.strip(_CONTROLS))
     if match is None or len(text) > _LONGEST:
         return None
-    digits = match[1]
-    number = int(digits) if digits.lstrip("+-").isdecimal() else float(digits)
+    try:
+        number = Decimal(match[1])
+    except InvalidOperation:  # an exponent that no number has
+        return None
     return int(number) if -_LARGEST <= number < _LARGEST else None

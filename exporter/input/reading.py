@@ -40,7 +40,7 @@ from exporter.input.row import (
     columns_of,
     lower_name,
 )
-from exporter.input.times import parse_time
+from exporter.input.times import parse_time, why_unread
 
 _NULL: Final = b"null"
 _NO_TEXT: Final = frozenset({"\\N", "null"})
@@ -53,6 +53,8 @@ holds_sql: Final = re.compile(SQL_NAME, re.IGNORECASE).search
 """Whether the name of a column says that it has SQL text, or values of bind variables."""
 
 
+OF_TEXT: Final = frozenset({*_NEEDED, *TEXTS, *aggregates.COLUMNS})
+"""The columns of both views that are one value."""
 _READ: Final = (*_NEEDED, *TEXTS, *JSON_TEXTS, *aggregates.COLUMNS)
 """All columns that are read as text."""
 _KNOWN: Final = frozenset({*_READ, *STRUCTURED})
@@ -166,6 +168,8 @@ def _read_by_name(text: str) -> Row | Unreadable | None:
     try:
         raws = columns_of(text)
         columns = {lower_name(name): value for name, value in raws.items()}
+        if len(columns) < len(raws):
+            return None
         structured = [bytes(columns.pop(name, ABSENT)) for name in STRUCTURED]
         content = b"[%b]" % b",".join([_unwrapped_column(value) for value in structured])
     except NOT_DECODED:
@@ -216,14 +220,15 @@ def _read_tolerantly(text: str) -> Row | Unreadable:
     members = documented_form.members_or_reason(text)
     if isinstance(members, str):
         return Unreadable((members,))
-    columns = {lower_name(member.name): member.value for member in members}
+    columns, doubled = documented_form.by_name(members.last())
     content = documented_form.content_of(columns)
     damaged = [name for name in _READ if is_damaged(columns.get(name))]
     if any(map(is_damaged, columns)):  # it may be the name of a column that is read
         damaged.append("the name of a column")
-    if isinstance(content, Unreadable) or damaged:
+    if isinstance(content, Unreadable) or damaged or doubled:
         problems = content.problems if isinstance(content, Unreadable) else ()
-        return Unreadable((*(f"{name} contains {DAMAGED}" for name in damaged), *problems))
+        several = (f"there are several columns {name} with different values" for name in sorted(doubled))
+        return Unreadable((*several, *(f"{name} contains {DAMAGED}" for name in damaged), *problems))
     is_text = any(isinstance(columns.get(name), str) for name in STRUCTURED)
     texts = {name: plain_text(value) for name, value in columns.items() if name not in STRUCTURED}
     return _row_or_problems(members.last(), texts, content, is_text=is_text)
@@ -251,7 +256,7 @@ def _row_or_problems(
     problems = [
         _NO_ID if not query_id.strip(" ") else None,
         "query_start_time is missing" if not time.strip(" ") else None,
-        f"query_start_time cannot be read as a time: {time[:60]}" if time.strip(" ") and start is None else None,
+        why_unread("query_start_time", time) if time.strip(" ") and start is None else None,
         "user_name is missing" if not user.strip(" ") else None,
         f"query_id was cut by Snowflake ({query_id})" if query_id in _CUT_IDS else None,
         *(f"{name} cannot be an id of Snowflake's" for name in _IDS if aggregates.is_id(texts.get(name))),

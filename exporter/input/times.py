@@ -1,8 +1,9 @@
 """Times in all forms that Snowflake and its drivers write, and as both outputs write them.
 
 A time is an integer, microseconds since 1970 in UTC. These forms are read: ISO dates and times with any fraction (cut
-after six digits) and with an offset (``+0100``), ``Z`` or the name of a zone (``Europe/Berlin``, ``PST``; without one
-the time is in UTC, as the view documents query_start_time); the long form of Snowflake's TIMESTAMP_OUTPUT_FORMAT
+after six digits) and with an offset (``+0100``), ``Z`` or the name of a zone (``Europe/Berlin``; without one the time
+is in UTC, as the view documents query_start_time), but not with an abbreviation, which may be one of several zones
+(``CST``, ``IST``) and mean its summer time or not (``PST``); the long form of Snowflake's TIMESTAMP_OUTPUT_FORMAT
 (``Wed, 25 Jan 2022 16:17:47 +0000``); seconds, milli-, micro- or nanoseconds since 1970. Times outside the years 1 to
 9999 are refused, because other tools cannot read them.
 """
@@ -34,44 +35,14 @@ LAST: Final = micros_of(datetime.max.replace(tzinfo=UTC))
 _UTC: Final = frozenset({"Z", "UTC", "GMT", "UT"})
 _OFFSET: Final = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2})(?::?(\d{2}))?)?", re.ASCII)
 _LARGEST: Final = 18 * 3600
-_SHORT: Final = {
-    "ACT": "Australia/Darwin",
-    "AET": "Australia/Sydney",
-    "AGT": "America/Argentina/Buenos_Aires",
-    "ART": "Africa/Cairo",
-    "AST": "America/Anchorage",
-    "BET": "America/Sao_Paulo",
-    "BST": "Asia/Dhaka",
-    "CAT": "Africa/Harare",
-    "CNT": "America/St_Johns",
-    "CST": "America/Chicago",
-    "CTT": "Asia/Shanghai",
-    "EAT": "Africa/Addis_Ababa",
-    "ECT": "Europe/Paris",
-    "EST": "Etc/GMT+5",
-    "HST": "Etc/GMT+10",
-    "IET": "America/Indiana/Indianapolis",
-    "IST": "Asia/Kolkata",
-    "JST": "Asia/Tokyo",
-    "MIT": "Pacific/Apia",
-    "MST": "Etc/GMT+7",
-    "NET": "Asia/Yerevan",
-    "NST": "Pacific/Auckland",
-    "PLT": "Asia/Karachi",
-    "PNT": "America/Phoenix",
-    "PRT": "America/Puerto_Rico",
-    "PST": "America/Los_Angeles",
-    "SST": "Pacific/Guadalcanal",
-    "VST": "Asia/Ho_Chi_Minh",
-}
-"""Three letters can mean several zones. These are the JVM's choices (java.time.ZoneId.SHORT_IDS), which Spark and
-Snowflake's JDBC driver use too.
-"""
+_SHORT: Final = re.compile("[A-Z0-9]+", re.ASCII)
+_ends_short: Final = re.compile(r".*[0-9.] *(?!AM|PM)[A-Z]{2}[A-Z0-9]* *", re.ASCII | re.DOTALL).fullmatch
 
 
 def _zone_offset(text: str, local: datetime) -> int | None:
-    """The offset of a zone in seconds at a time on its clock; None if the text is not a zone. Where the clock is turned
-    back, the first of the two times is meant; where it is turned forward, the offset before the change counts.
+    """The offset of a zone in seconds at a time on its clock; None if the text is not a zone, or is an abbreviation.
+    Where the clock is turned back, the first of the two times is meant; where it is turned forward, the offset before
+    the change counts.
     """
     if text in _UTC:
         return 0
@@ -79,7 +50,7 @@ def _zone_offset(text: str, local: datetime) -> int | None:
         hours, minutes, seconds = (int(part or 0) for part in match.groups()[1:])
         total = hours * 3600 + minutes * 60 + seconds
         return None if minutes > 59 or seconds > 59 or total > _LARGEST else -total if match[1] == "-" else total
-    zone = _zone(_SHORT.get(text, text))
+    zone = None if _SHORT.fullmatch(text) else _zone(text)
     shift = zone.utcoffset(local) if zone else None
     return None if shift is None else shift // timedelta(seconds=1)
 
@@ -119,6 +90,14 @@ def parse_time(text: str) -> int | None:
         match = _CALENDAR.fullmatch(bare) or _LONG.fullmatch(bare)
         micros = _of_calendar(match) if match else _since_epoch(bare)
     return micros if micros is not None and FIRST <= micros <= LAST else None
+
+
+def why_unread(name: str, text: str) -> str:
+    """Why the time of a column cannot be read, for the quarantine. ``text``: what :func:`parse_time` did not read."""
+    shown = text[:60]
+    if len(text) <= _LONGEST and _ends_short(text):
+        return f"{name} has an abbreviation, which may be one of several zones; give the offset, as +0000: {shown}"
+    return f"{name} cannot be read as a time: {shown}"
 
 
 def _of_view(text: str) -> int | None:

@@ -52,7 +52,7 @@ from exporter.model.identifiers import (
 
 Fact = TypeVar("Fact", bound=Struct)
 Element = TypeVar("Element", bound=ObjectDocument)
-_NO_COLUMN_ID: Final = ("0", "-1", "")
+_NO_COLUMN_ID: Final = ("0", "0.0", "-1", "-1.0", "")
 ARRAYS: Final = {
     "direct_objects_accessed": "direct",
     "base_objects_accessed": "base",
@@ -170,9 +170,9 @@ def partner(document: JoinedDocument) -> ObjectReference | None:
 
 
 def column_id(given: Text) -> str | None:
-    """A column's id; None if missing, empty, 0 or -1."""
+    """A column's id, a number as digits (``7.0`` of a column of doubles is 7); None if missing, empty, 0 or -1."""
     ident = text(given)
-    return None if ident in _NO_COLUMN_ID else ident
+    return None if ident in _NO_COLUMN_ID else usable_id(ident) or ident
 
 
 def known_columns(

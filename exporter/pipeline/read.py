@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import structs
 
 from exporter.input.limits import shortened
-from exporter.input.query_history import read_history
+from exporter.input.query_history import UNREADABLE, read_history
 from exporter.input.reading import Record
 from exporter.input.row import Row, Unreadable
 from exporter.model.identifiers import uncut
@@ -64,7 +64,7 @@ def read(records: Iterable[Record], job: ExportJob) -> Iterator[Message]:
 
 def _line(record: Record, job: ExportJob, screened: Screened, numbers: Counter[str]) -> Iterator[Message]:
     """The message of a line of QUERY_HISTORY to its query, if it names one."""
-    line = read_history(record.text)
+    line = read_history(record.text) if record.is_record else UNREADABLE
     if line is None:
         return
     query_id, history, is_unreadable = line

@@ -12,9 +12,10 @@ from msgspec import structs
 
 from exporter.input import documented_form
 from exporter.input.documented_form import plain_text
+from exporter.input.json_reader import Members
 from exporter.input.query_history import History
 from exporter.input.reading import Record, read_line
-from exporter.input.row import Row, Unreadable, lower_name
+from exporter.input.row import Row, Unreadable
 from exporter.input.times import parse_time
 from exporter.privacy import earlier_users, known_users
 from exporter.privacy.excluded_objects import is_no_text, with_names_as_texts, without_excluded
@@ -217,9 +218,11 @@ def _with_names_as_texts(row: Row, text: str, hidden: frozenset[str]) -> tuple[R
 
 
 def _columns(text: str) -> dict[str, str | None]:
-    """The columns with the user and the time of a line; empty if it is not one JSON object."""
-    given = documented_form.members_of(text) or ()
-    return {name: plain_text(member.value) for member in given if (name := lower_name(member.name)) in _OF_FILTERS}
+    """The columns with the user and the time of a line; empty if it is not one JSON object, or if it has several of
+    one.
+    """
+    columns, doubled = documented_form.by_name((documented_form.members_of(text) or Members()).last())
+    return {} if _OF_FILTERS & doubled else {name: plain_text(columns[name]) for name in _OF_FILTERS & columns.keys()}
 
 
 _OF_FILTERS: Final = frozenset({"user_name", "query_start_time", "interval_start_time"})

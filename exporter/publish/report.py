@@ -366,7 +366,8 @@ def _reasons(new: Publication) -> str:
     """The most frequent reasons why rows were quarantined, each with the place of one row, without values of rows."""
     counts, places = Counter[str](), dict[str, str]()
     for line in new.beginning("quarantine").splitlines():
-        row = _json(line)  # the last line may be incomplete
+        # The row itself may be long, and the last line incomplete.
+        row = _json(line.partition('"as_it_came"')[0].rstrip(", ") + "}")
         if isinstance(row, dict):
             reason = str(row.get("reason")).partition(": ")[0]  # the text after a colon is quoted from the row
             counts[reason] += 1

@@ -48,6 +48,9 @@ BAD_ROWS: Final[list[tuple[str, str]]] = [
     (_but(object_modified_by_ddl="CREATE TABLE T"), "object_modified_by_ddl"),
     (_but(object_modified_by_ddl=[{"operationType": "CREATE"}]), "object_modified_by_ddl"),
     (_but(agents_info="none"), "agents_info"),
+    (_but(USER_NAME="ANN"), "several columns user_name"),
+    (_but(Objects_Modified=[{"objectName": "D.S.T"}]), "several columns objects_modified"),
+    (_but(QUERY_ID="q", **{" query_id": None}), "several columns query_id"),
 ]
 """(line, words expected in the reason)"""
 

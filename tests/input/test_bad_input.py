@@ -4,6 +4,7 @@ anything is written.
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from exporter.cli import main
+from exporter.input.find import ACCESS_HISTORY, REQUIRED
 from tests import exports
 from tests.facts import plain_reading as plain
 from tests.input.bad_rows import BAD_NESTED_ROWS, BAD_ROWS, GOOD
@@ -152,8 +154,15 @@ UNUSABLE: dict[str, tuple[str, Callable[[Path], Any], str]] = {
     "Parquet that ends early": ("rows.parquet", _write(b"PAR1 and no more"), "cannot be read as Parquet"),
     "gzip that ends early": ("rows.ndjson.gz", _write(gzip.compress(b'{"query_id": 1}' * 99)[:20]), "cannot be read"),
     "gzip under another name": ("rows.ndjson", _write(gzip.compress(b"{}")), ".gz"),
+    "no gzip under its name": ("rows.ndjson.gz", _write(b'{"query_id": 1}'), "is not gzip"),
+    "UTF-16 without a mark": ("rows.ndjson", _write('{"query_id": 1}'.encode("utf-16-le")), "UTF-8"),
+    "UTF-16 of the other order": ("rows.csv", _write(HEADER.encode("utf-16-be")), "UTF-8"),
     "UTF-16": ("rows.csv", _write(HEADER.encode("utf-16")), "UTF-8"),
     "QUERY_HISTORY": ("rows.parquet", _history_parquet, "--query-history"),
+    "rows compressed otherwise": ("rows.json.zst", _write(b"\x28\xb5\x2f\xfd" + bytes(99)), "compressed by zstd"),
+    "the same by its content": ("rows.ndjson", _write(b"BZh9" + bytes(99)), "compressed by bzip2"),
+    "a workbook": ("rows.xlsx", _write(b"PK\x03\x04" + bytes(99)), "zip archive"),
+    "ORC": ("rows.orc", _write(b"ORC" + bytes(99)), "is ORC, which is not read"),
     "a folder without rows": ("folder/notes.txt", _write(b"hello"), "no NDJSON"),
 }
 
@@ -168,6 +177,44 @@ def test_input_that_cannot_be_used(case: str, engine: str, tmp_path: Path, capsy
     assert exports.export([given], tmp_path / "parent" / "out", engine=engine) == 2
     _assert_clear(capsys, words, given.name)
     assert not (tmp_path / "parent").exists() or list((tmp_path / "parent").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["b.json.zst", "b.csv.bz2", "deep/b.ndjson.raw_deflate", "b.json.br", "b.avro"])
+@pytest.mark.parametrize("given", ["", "*", "**"])
+def test_rows_beside_others_that_are_not_read(
+    name: str, given: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What COPY INTO writes with another COMPRESSION than GZIP. Alone, the others would be all rows."""
+    (tmp_path / "in" / name).parent.mkdir(parents=True)
+    exports.ndjson([GOOD], tmp_path / "in" / "a.ndjson")
+    (tmp_path / "in" / name).write_bytes(b"any")
+    assert exports.export([tmp_path / "in" / given], tmp_path / "out") == 2
+    _assert_clear(capsys, name, "which is not read", "gzip")
+    (tmp_path / "in" / name).rename(tmp_path / "in" / "notes.zip")
+    assert exports.export([tmp_path / "in"], tmp_path / "out") == 0
+    assert exports.report(tmp_path / "out")["skipped_files"] == [str(tmp_path / "in" / "notes.zip")]
+
+
+TABLES = {
+    "Delta Lake": ("_delta_log/00000000000000000000.json", "rows.parquet"),
+    "Iceberg": ("metadata/v1.metadata.json", "metadata/snap-1.avro", "data/day=1/rows.parquet"),
+    "Hudi": (".hoodie/hoodie.properties", "day=1/rows.parquet"),
+}
+
+
+@pytest.mark.parametrize("given", ["", "**/*.parquet", "rows"])
+@pytest.mark.parametrize("kind", TABLES)
+def test_the_folder_of_a_table_is_no_folder_of_rows(
+    kind: str, given: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its files have removed rows, too: only the table's log says which count."""
+    rows = TABLES[kind][-1]
+    for name in TABLES[kind]:
+        (tmp_path / "table" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "table" / name).write_text("{}")
+    pq.write_table(pa.table({name: [GOOD[name]] for name in REQUIRED[ACCESS_HISTORY]}), tmp_path / "table" / rows)
+    assert exports.export([tmp_path / "table" / (rows if given == "rows" else given)], tmp_path / "out") == 2
+    _assert_clear(capsys, f"{tmp_path / 'table'}: is a table of {kind}", "write its rows as plain Parquet")
 
 
 @pytest.mark.parametrize(
@@ -215,6 +262,60 @@ def test_an_incomplete_csv_record_is_quarantined(engine: str, tmp_path: Path) ->
     assert (report["rows_in"], report["exported"], report["quarantined"]) == (4, 1, 3)
     assert [one["row"] for one in aside] == [2, 3, 4]
     assert all(one["reason"] and one["as_it_came"] for one in aside)
+
+
+USER = {"query_id": "q", "query_start_time": "2026-03-01 08:00:00", "user_name": "CORP\\ann"}
+NAMED = {"objectDomain": "MASKING_POLICY", "objectId": 7, "objectName": "G.P.M", "operationType": "CREATE"}
+POLICY = json.dumps({**NAMED, "properties": {"policyBody": {"value": "case\n '\\d'"}}})
+LINE = {**USER, "object_modified_by_ddl": POLICY, "parent_query_id": "\\N"}
+
+
+def _unenclosed(row: dict[str, str], delimiter: str, escapes: str) -> str:
+    """As COPY INTO <location> writes it without FIELD_OPTIONALLY_ENCLOSED_BY. NULL is ``\\N``."""
+    lines = [delimiter.join(row)]
+    lines.append(delimiter.join(_escaped(text, escapes) for text in row.values()))
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str, escapes: str) -> str:
+    return text if text == "\\N" else "".join(f"\\{one}" if one in escapes else one for one in text)
+
+
+@pytest.mark.parametrize("delimiter", [",", "\t", "|", ";"])
+@pytest.mark.parametrize("row", [LINE, USER], ids=["with JSON", "of texts"])
+def test_escapes_in_fields_without_quotes_are_refused(
+    delimiter: str, row: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Snowflake's ESCAPE_UNENCLOSED_FIELD is the backslash by default: the user would be CORP and two of them, and
+    another user.
+    """
+    (tmp_path / "rows.csv").write_text(_unenclosed(row, delimiter, f"\\\n{delimiter}"), encoding="utf-8")
+    assert exports.export([tmp_path / "rows.csv"], tmp_path / "out") == 2
+    _assert_clear(capsys, "rows.csv", "FIELD_OPTIONALLY_ENCLOSED_BY")
+
+
+@pytest.mark.parametrize("quotes", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL, None])
+def test_backslashes_that_are_none_stay(quotes: Any, tmp_path: Path) -> None:
+    """In quotes, or with ESCAPE_UNENCLOSED_FIELD = NONE."""
+    with (tmp_path / "rows.csv").open("w", encoding="utf-8", newline="") as file:
+        if quotes is None:
+            file.write(_unenclosed(LINE, "\t", ""))
+        else:
+            writer = csv.DictWriter(file, LINE, delimiter="\t", quoting=quotes)
+            writer.writeheader()
+            writer.writerow(LINE)
+    assert exports.export([tmp_path / "rows.csv"], tmp_path / "out") == 0
+    assert exports.report(tmp_path / "out")["quarantined"] == 0
+    told = {(name.rpartition("#")[2], value) for _, name, value in exports.triples(tmp_path / "out")}
+    assert ("userName>", '"CORP\\\\ann"') in told
+    assert ("policyBody>", "\"case\\n '\\\\d'\"") in told
+
+
+def test_the_reason_is_told_of_one_long_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A document with a comma too many is one row."""
+    (tmp_path / "rows.json").write_text("[" + (json.dumps(GOOD) + ",\n") * 1_000 + "]", encoding="utf-8")
+    assert exports.export([tmp_path / "rows.json"], tmp_path / "out") == 2
+    _assert_clear(capsys, "none of the 1 rows", "the line is not one JSON object", "rows.json, row 1")
 
 
 def test_nothing_but_bad_rows(engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

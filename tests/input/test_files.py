@@ -19,6 +19,7 @@ from exporter.input.find import ACCESS_HISTORY, QUERY_HISTORY, find
 from exporter.input.parquet import parquet_records as of_parquet
 from exporter.input.reading import Record, read_line
 from exporter.input.row import Row
+from tests import exports
 from tests.histories import FORMS, random_history, write_form
 from tests.input.bad_rows import GOOD
 from tests.input.plain_rows import plain
@@ -301,6 +302,70 @@ def test_a_type_that_spark_does_not_read(spark: SparkSession, tmp_path: Path) ->
     [source] = find([str(tmp_path / "a.parquet")]).sources
     with pytest.raises(UsageError, match="use --engine local, or write the column with another type"):
         of_spark(spark, source)
+
+
+DDL = {
+    "objectDomain": "Table",
+    "objectId": 1,
+    "objectName": "D.S.T",
+    "operationType": "ALTER",
+    "properties": {"comment": {"value": "x"}},
+}
+NAMES = {"query_id": "q", "query_start_time": "2026-03-01 08:00:00 +0000", "user_name": "U"}
+
+
+def test_a_variant_is_read_with_spark_and_refused_without(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Snowflake's connector for Spark gives VARIANT as Spark's. Its bytes are not JSON, and a struct in their place
+    would be an object without the members that the documents give.
+    """
+    row = json.dumps({**NAMES, "object_modified_by_ddl": DDL})
+    table = spark.createDataFrame([(row,)], "line string").selectExpr("parse_json(line) as row")
+    texts = [f"variant_get(row, '$.{name}', 'string') as {name}" for name in NAMES]
+    for form, column in {
+        "plain": "variant_get(row, '$.object_modified_by_ddl') as object_modified_by_ddl",
+        "nested": "named_struct('a', array(variant_get(row, '$.object_modified_by_ddl'))) as more",
+    }.items():
+        table.selectExpr(*texts, column).coalesce(1).write.parquet(str(tmp_path / form))
+        assert exports.export([tmp_path / form], tmp_path / "out" / form) == 2
+        said = capsys.readouterr().err
+        assert "has the type VARIANT, which only --engine spark reads" in said
+        assert "TO_JSON" in said
+    [source] = find([str(tmp_path / "plain")]).sources
+    [found] = of_spark(spark, source).select("text").collect()
+    assert json.loads(bytes(found["text"]))["object_modified_by_ddl"] == DDL
+
+
+def test_a_variant_that_the_file_does_not_declare(
+    engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Spark 4.0 and table formats write only two columns of bytes: the JSON ``null`` here."""
+    of_bytes = {"value": b"\x00", "metadata": b"\x01\x00\x00"}
+    pq.write_table(
+        pa.table({**{name: [text] for name, text in NAMES.items()}, "x": [of_bytes]}), tmp_path / "a.parquet"
+    )
+    assert exports.export([tmp_path / "a.parquet"], tmp_path / "out", engine=engine) == 2
+    said = capsys.readouterr().err
+    assert "the column x" in said
+    assert "VARIANT" in said
+
+
+def test_bytes_are_texts_at_any_depth(spark: SparkSession, tmp_path: Path) -> None:
+    """Older tools write texts without their type."""
+    nested = {"columns": [{"columnName": b"A", "columnId": 7}], "objectName": "D.S.T", "m": [(b"k", b"v")]}
+    members = [("objectName", pa.string()), ("m", pa.map_(pa.binary(), pa.binary()))]
+    columns = pa.list_(pa.struct([("columnName", pa.binary()), ("columnId", pa.int64())]))
+    kind = pa.list_(pa.struct([("columns", columns), *members]))
+    names = {name: [text.encode()] for name, text in NAMES.items()}
+    table = pa.table({**names, "direct_objects_accessed": pa.array([[nested]], kind), "b": [[b"x"]]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    [record] = _records(tmp_path / "a.parquet")
+    [source] = find([str(tmp_path / "a.parquet")]).sources
+    [row] = of_spark(spark, source).select("text").collect()
+    assert bytes(row["text"]).decode() == record.text
+    objects = [{"columns": [{"columnName": "A", "columnId": 7}], "objectName": "D.S.T", "m": {"k": "v"}}]
+    assert json.loads(record.text) == {**NAMES, "direct_objects_accessed": objects, "b": ["x"]}
 
 
 def test_rows_of_parquet_are_in_order_across_their_batches(tmp_path: Path) -> None:

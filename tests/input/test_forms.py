@@ -14,7 +14,6 @@ from exporter.errors import UsageError
 from exporter.input import formats
 from exporter.input.files import check_columns, records
 from exporter.input.find import ACCESS_HISTORY, QUERY_HISTORY, find
-from exporter.input.formats import InputFiles
 from tests.histories import FORMS, random_history, write_form
 from tests.input.bad_rows import GOOD
 
@@ -189,14 +188,14 @@ def test_what_only_spark_reads(given: str) -> None:
 
 
 def test_required_columns_in_any_case() -> None:
-    source = InputFiles(formats.TABLE, ("a", "b", "c", "d"))
-    check_columns([" Query_ID "], source, QUERY_HISTORY)
+    paths = ("a", "b", "c", "d")
+    check_columns([" Query_ID "], paths, QUERY_HISTORY)
     required = [" Query_ID ", "QUERY_start_time", "User_Name"]
-    check_columns(required, source, ACCESS_HISTORY)
+    check_columns(required, paths, ACCESS_HISTORY)
     with pytest.raises(UsageError, match=r"^a, b, c: there is no column query_id \(there are: query_text, x\)$"):
-        check_columns(["X", "QUERY_TEXT"], source, QUERY_HISTORY)
+        check_columns(["X", "QUERY_TEXT"], paths, QUERY_HISTORY)
     with pytest.raises(
         UsageError,
         match=r"^a, b, c: there is no column user_name \(there are: objects_modified, query_id, query_start_time\)$",
     ):
-        check_columns([*required[:2], "objects_modified"], source, ACCESS_HISTORY)
+        check_columns([*required[:2], "objects_modified"], paths, ACCESS_HISTORY)

@@ -163,9 +163,17 @@ def test_of_two_values_of_one_name_the_last_counts() -> None:
     twice = raw_line(user_name='"v"', agents_info='[{"agentName":"A","agentName":"B"}],"agents_info":[]')
     assert (read(twice)["user_name"], read(twice)["agents_info"]) == ("v", [])
     things = '[{"objectName":"A","objectName":"B"}]'
-    in_any_case = raw_line(USER_NAME='"w"', agents_info='"[]"', direct_objects_accessed=things)
-    assert read(in_any_case)["user_name"] == "w"
-    assert first_of(in_any_case) == {"objectName": "B"}
+    assert first_of(raw_line(agents_info='"[]"', direct_objects_accessed=things)) == {"objectName": "B"}
+
+
+def test_a_column_in_two_letter_cases_must_say_the_same() -> None:
+    """A CSV with such a header is refused. Null says nothing."""
+    assert problems(raw_line(USER_NAME='"w"', agents_info='"[]"')) == [
+        "there are several columns user_name with different values"
+    ]
+    for other in ("null", '"u"'):
+        given = raw_line(user_name='"u"', USER_NAME=other, agents_info='"[]"')
+        assert read(given)["user_name"] == read(raw_line(USER_NAME='"u"', user_name=other))["user_name"] == "u"
 
 
 @pytest.mark.parametrize(

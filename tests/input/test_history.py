@@ -65,6 +65,13 @@ def test_a_line_that_is_no_object_is_unreadable(text: str) -> None:
     assert read_history(text) == UNREADABLE
 
 
+def test_a_column_in_two_letter_cases_is_unreadable_unless_they_say_the_same() -> None:
+    assert read_history('{"query_id": "q", "ROLE_NAME": "R", "role_name": "S"}') == UNREADABLE
+    for other in ('"R"', "null"):
+        line = read_history(f'{{"query_id": "q", "ROLE_NAME": "R", "role_name": {other}}}')
+        assert line == HistoryLine("q", History(role_name="R"), is_unreadable=False)
+
+
 @pytest.mark.parametrize("ident", [None, "", "\\N", "null", "TRUNCATED"])
 def test_a_line_without_query_id_is_unreadable(ident: str | None) -> None:
     line = read_history(json.dumps({"query_id": ident, "query_type": "SELECT"}))
@@ -76,7 +83,7 @@ def test_a_line_without_query_id_is_unreadable(ident: str | None) -> None:
     [
         ("12", 12), ("+5", 5), (" 7 ", 7), ("\t5\n", 5), ("12.7", 12), ("-0.9", 0), (".5", 0), ("5.", 5),
         ("1e3", 1000), ("1e-3", 0), ("1d", 1), ("1.5f", 1), (12, 12), (12.7, 12), (1e3, 1000),
-        ("9007199254740993", 9007199254740993), (2**63 - 1, 2**63 - 1),
+        ("9007199254740993", 9007199254740993), (2**63 - 1, 2**63 - 1), ("9.007199254740993E15", 9007199254740993),
     ],
 )  # fmt: skip
 def test_numbers(value: Any, number: int) -> None:
@@ -87,7 +94,7 @@ def test_numbers(value: Any, number: int) -> None:
 @pytest.mark.parametrize(
     "value",
     ["x", "NaN", "Infinity", "inf", "1e19", "-1e19", str(2**63), "1_000", "0x10", "1,000", "1 2", "\uff11", " ", True,
-     {"a": 1}, "1e400", "9" * 5000, -2, "-3.0", str(-(2**63))],
+     {"a": 1}, "1e400", "1e9999999999999999999", "9" * 5000, -2, "-3.0", str(-(2**63))],
 )  # fmt: skip
 def test_a_number_that_cannot_be_read_is_left_out_and_reported(value: Any) -> None:
     line = read_history(json.dumps({"query_id": "q", "rows_produced": value, "query_type": "SELECT"}))
@@ -174,6 +181,15 @@ def test_the_end_of_a_line_with_another_start_is_not_used() -> None:
     assert joined([late, structs.replace(ended, start_time=AT)], [AT]) == (ended, 1)
 
 
+def test_an_end_before_the_start_is_not_used() -> None:
+    """INFORMATION_SCHEMA gives a query that still runs an end in 1970. The earliest row has the start of the query."""
+    for end in (AT - 1, 0):
+        line = History(end_time=end, role_name="R")
+        assert joined([line], [AT + 1, AT]) == (History(role_name="R"), 1)
+    assert joined([History(end_time=AT)], [AT + 1, AT]) == (History(end_time=AT), 0)
+    assert joined([History(end_time=0)], []) == (History(end_time=0), 0)
+
+
 def test_lines_in_another_zone_are_counted_and_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As of an unload in a zone two hours east of UTC, without offsets; ``GOOD`` starts at 08:00 UTC."""
     rows = exports.ndjson([{**GOOD, "query_id": f"q{number}"} for number in range(3)], tmp_path / "rows.ndjson")
@@ -191,9 +207,40 @@ def test_lines_in_another_zone_are_counted_and_reported(tmp_path: Path, capsys: 
         "unusable": 0,
         "contradicting": 2,
     }
-    assert "2 rows of QUERY_HISTORY have another start than the rows of the query" in capsys.readouterr().out
+    assert (
+        "2 rows of QUERY_HISTORY have another start than the rows of the query, or an end before it"
+        in capsys.readouterr().out
+    )
     ends = {value for _, name, value in exports.triples(tmp_path / "out") if name.endswith("#endedAtTime>")}
     assert {end[:21] for end in ends} == {'"2026-03-01T09:00:00Z'}
+
+
+# --- records that are none
+
+
+@pytest.mark.parametrize("sql", ["", ",query_text"], ids=["without SQL", "with SQL"])
+def test_records_of_another_number_of_fields_are_counted_and_told(
+    sql: str, tmp_path: Path, engine: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As lines of NDJSON that are cut off. A record of blanks alone is a blank line, as in NDJSON."""
+    rows = exports.ndjson([{**GOOD, "query_id": f"q{number}"} for number in range(4)], tmp_path / "rows.ndjson")
+    more = ",select 1" if sql else ""
+    records = [f"q0,W0{more}", f"q1,W1{more},more", "   ", "q2", f"q3,W3{more}"]
+    (tmp_path / "history.csv").write_text("\n".join([f"query_id,warehouse_name{sql}", *records, ""]), encoding="utf-8")
+    options = ("--query-history", str(tmp_path / "history.csv"), "--strict")
+    assert exports.export([rows], tmp_path / "out", *options, engine=engine) == 1
+    counts = exports.report(tmp_path / "out")["query_history"]
+    assert counts == {"rows_in": 4, "doubled": 0, "unreadable": 2, "unusable": 2, "contradicting": 0}
+    assert "2 rows of QUERY_HISTORY have no query id that can be read" in capsys.readouterr().out
+    assert warehouses(tmp_path / "out") == {'"W0"', '"W3"'}
+
+
+def test_a_value_that_cannot_be_read_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = exports.ndjson([GOOD], tmp_path / "rows.ndjson")
+    history = exports.ndjson([{"query_id": GOOD["query_id"], "rows_produced": "many"}], tmp_path / "history.ndjson")
+    assert exports.export([rows], tmp_path / "out", "--query-history", str(history)) == 0
+    assert "1 row of QUERY_HISTORY has a value that cannot be read, which is left out" in capsys.readouterr().out
+    assert exports.export([rows], tmp_path / "strict", "--query-history", str(history), "--strict") == 1
 
 
 # --- several files

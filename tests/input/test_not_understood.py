@@ -11,7 +11,7 @@ from exporter.cli import main
 from exporter.input import properties, reading
 from exporter.model import incomplete as unknown
 from exporter.pipeline.outcome import MOST, OTHERS, Unknown
-from tests import golden
+from tests import exports, golden
 from tests.histories import FORMS, write_form
 from tests.pages import sections, spans, table, text
 
@@ -146,6 +146,20 @@ def test_numbers_and_no_id_are_understood(ident: Any, tmp_path: Path) -> None:
     """docs/input.md, "How a name or an id becomes a key"."""
     report = export([row(direct_objects_accessed=[{**TABLE, "objectId": ident}])], tmp_path)
     assert report["not_understood"] == {}
+
+
+def test_ids_of_doubles_are_those_of_whole_numbers(tmp_path: Path) -> None:
+    """Tools with types make doubles of numbers where some are missing."""
+    rows = []
+    for number in (7, 7.0):
+        columns = [{"columnName": "A", "columnId": number}, {"columnName": "B", "columnId": number - 7}]
+        policies = {"maskingPolicies": {"G.P.M": {"subOperationType": "ADD", "objectId": {"value": number}}}}
+        change = {**TABLE, "operationType": "ALTER", "properties": {"columns": {"A": policies}}}
+        rows.append(row(direct_objects_accessed=[{**TABLE, "columns": columns}], object_modified_by_ddl=change))
+    report = export(rows, tmp_path)
+    assert report["not_understood"] == {}
+    ids = {value for _, name, value in exports.triples(tmp_path / "out") if name.endswith("#columnId>")}
+    assert ids == {'"7"'}
 
 
 def test_the_name_of_a_user_is_the_id_of_a_stage(tmp_path: Path) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from exporter.input.properties import read
 from exporter.model.effects import is_rename
 from tests.model.told import facts_of, row
 
@@ -95,7 +96,6 @@ def test_other_elements_have_none() -> None:
         (None, "Policies", "d", None, None, "ADD", None),
         (None, "allowedValues", "a", None, None, "ADD", None),
         (None, "allowedValues", "b", None, None, None, "bare"),
-        (None, "allowedValues", "c", None, None, None, None),
     ]
 
 
@@ -123,6 +123,37 @@ def test_columns_are_elements_and_hold_properties_of_their_own() -> None:
         ("A", "tags", "G.T", "tag/name/G.T", None, "ADD", "x"),
         ("C", "columns", "C", None, None, None, "BIGINT"),
     ]
+
+
+TYPED: Final = [
+    ({"tags": {"G.T.X": None, "G.T.Y": ADDED}, "maskingPolicies": None}, {"tags": {"G.T.Y": ADDED}}),
+    ({"tags": {"G.T.X": None}}, {}),
+    ({"columns": {"A": None, "B": {**ADDED, "tags": {"G.T.X": None}}}}, {"columns": {"B": ADDED}}),
+    ({"newOnes": {"D.S.X": None, "D.S.Y": ADDED}}, {"newOnes": {"D.S.Y": ADDED}}),
+    ({"allowedValues": {"a": None, "b": ADDED}}, {"allowedValues": {"b": ADDED}}),
+    ({"accountsToAdd": ["A.B"], "accountsToRemove": None, "accountsToSet": None}, {"accountsToAdd": ["A.B"]}),
+    ({"comment": "x", "grant": None, "revoke": None}, {"comment": "x"}),
+    (
+        {"columns": {"A": {"subOperationType": None, "maskingPolicies": {"G.P.M": ADDED}}}},
+        {"columns": {"A": {"maskingPolicies": {"G.P.M": ADDED}}}},
+    ),
+]
+"""Properties as tools with types write them, which give each row the names of all rows; and as they were."""
+
+
+@pytest.mark.parametrize(("typed", "given"), TYPED)
+def test_names_of_other_rows_are_nothing(typed: Any, given: Any) -> None:
+    """A tag that was never set would be set, and a grant taken back."""
+    assert settings(typed) == settings(given)
+
+
+@pytest.mark.parametrize(
+    "form", [{"G.T.X": {"subOperationType": None}}, [{"objectName": "G.T.X", "subOperationType": None}]]
+)
+def test_whether_it_was_set_or_unset_is_not_said_by_null(form: Any) -> None:
+    found = read(json.dumps({"tags": form}, separators=(",", ":")))
+    assert found.unknown == ("tags[].subOperationType",)
+    assert found.is_doubtful
 
 
 @pytest.mark.parametrize("columns", ["TRUNCATED", None])
