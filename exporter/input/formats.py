@@ -248,21 +248,27 @@ def _csv(path: Path, text: str, required: str, *, is_long: bool) -> InputFiles:
     )
 
 
+_LOOKED_AT: Final = 64 << 20
+"""The bytes of a file, unpacked, in which escapes are looked for, so that a start does not read all of the input."""
+
+
 def _may_have_escapes(path: Path, delimiter: str) -> bool:
     r"""Whether backslashes in a CSV may be escapes. COPY INTO <location> writes them in fields that are not in quotes
     (ESCAPE_UNENCLOSED_FIELD, by default), and then before each backslash, delimiter and line end.
 
     Nobody else writes a JSON without quotes around it, where each quote in it is one; or no field at all in quotes. Any
-    other character behind a single backslash shows that there are no escapes, except in NULL's ``\N``.
+    other character behind a single backslash shows that there are no escapes, except in NULL's ``\N``. Of a long file,
+    the beginning is looked at.
     """
     end = re.escape(delimiter.encode())
     is_plain = re.compile(rb"(?<!\\)(?:\\\\)*\\[^\\\r\nN%b]" % end).search
     has_escape = re.compile(rb"\\[\\\r\n%b]" % end).search
     has_json = re.compile(rb'(?:^|(?<!\\)%b)[\[{]+"\w' % end).search
     has_quotes = re.compile(rb'(?:^|(?<!\\)%b)"' % end).search
-    is_escaped, is_bare, is_in_quotes = False, False, False
+    is_escaped, is_bare, is_in_quotes, left = False, False, False, _LOOKED_AT
     with opened(path) as file:
-        while line := file.readline(_LONGEST_HEADER):
+        while left > 0 and (line := file.readline(_LONGEST_HEADER)):
+            left -= len(line)
             is_in_quotes = is_in_quotes or has_quotes(line) is not None
             if b"\\" in line:
                 if is_plain(line):
