@@ -2,8 +2,8 @@
 
 A manifest has no column lineage, so what it declares is compared table by table. A model, seed or snapshot is a
 relation of Snowflake (``relation_name``, with the quotes that it has in SQL). A node that is no relation is replaced by
-its parents: ephemeral models are parts of the statements of others, and metrics and semantic models stand between an
-exposure and its models.
+its parents: ephemeral models are parts of the statements of others, functions are called by them, and metrics and
+semantic models stand between an exposure and its models.
 An exposure is a dashboard or another thing outside of Snowflake. Tests and analyses fill nothing.
 
 Source: dbt's documentation, "Manifest JSON file": nodes, sources, exposures, parent_map, depends_on, relation_name,
@@ -18,6 +18,7 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
+from exporter.ask.answers import first_of
 from exporter.errors import UsageError
 from exporter.input.times import parse_time
 from exporter.reconcile.declared import DeclaredDataset, DeclaredEdge, FilledDataset, Item, dataset
@@ -28,6 +29,8 @@ _RELATIONS: Final = frozenset(("model", "seed", "snapshot", "source"))
 _FILL_NOTHING: Final = frozenset(("test", "unit_test", "analysis", "operation", "sql_operation", "rpc"))
 _VIEWS: Final = frozenset(("view", "materialized_view"))
 _EPHEMERAL: Final = "ephemeral"
+_NAMED: Final = 3
+"""The most names in a note."""
 
 
 class Metadata(Struct):
@@ -49,6 +52,7 @@ class Manifest(Struct):
     metrics: dict[str, Raw] | None = None
     semantic_models: dict[str, Raw] | None = None
     saved_queries: dict[str, Raw] | None = None
+    functions: dict[str, Raw] | None = None
     parent_map: dict[str, list[str]] | None = None
 
     @property
@@ -92,17 +96,23 @@ class _Node(Struct):
 _node: Final = msgspec.json.Decoder(_Node).decode
 
 
-def items(manifest: Manifest, name: str) -> Iterator[Item]:
-    """What the manifest declares, in the order of its nodes. ``name``: of the file, for errors. Raises UsageError."""
+def items(manifest: Manifest, name: str, left_out: list[str]) -> Iterator[Item]:
+    """What the manifest declares, in the order of its nodes. ``name``: of the file, for errors. ``left_out``: gets what
+    of it is not declared, for people. Raises UsageError.
+    """
     nodes = {
         key: _read(key, raw, kind, name)
-        for kind in ("nodes", "sources", "exposures", "metrics", "semantic_models", "saved_queries")
+        for kind in ("nodes", "sources", "exposures", "metrics", "semantic_models", "saved_queries", "functions")
         for key, raw in (getattr(manifest, kind) or {}).items()
     }
     project = manifest.metadata.project_name or "project"
     adapter = manifest.metadata.adapter_type or _SNOWFLAKE
     datasets_or_none = {key: _dataset(node, key, adapter, project, name) for key, node in nodes.items()}
     datasets = {key: node_dataset for key, node_dataset in datasets_or_none.items() if node_dataset is not None}
+    filling = (key for key, node in nodes.items() if node.resource_type not in _FILL_NOTHING)
+    missing = sorted({parent for key in filling for parent in _depends_on(key, nodes, manifest)} - nodes.keys())
+    if missing:
+        left_out.append(f"what goes through {first_of(missing, _NAMED)}, which nodes depend on and the manifest lacks")
     for key, target in datasets.items():
         node = nodes[key]
         if node.resource_type == "source":

@@ -6,6 +6,8 @@ declares nothing. Events that this program made from rows are left out: they wou
 Column lineage is that of the facet ``columnLineage``. What it calls INDIRECT, and its list ``dataset``, are columns
 that only filter, join or sort: they are reads. An input that no column comes from is compared table by table.
 
+The facet ``lineage`` is not read; a note says so where a dataset has it and no ``columnLineage``.
+
 Source: OpenLineage's specification (OpenLineage.json 2-0-2; ColumnLineageDatasetFacet 1-2-0; SymlinksDatasetFacet).
 """
 
@@ -18,6 +20,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from exporter.ask.answers import first_of
 from exporter.errors import UsageError
 from exporter.input.times import parse_time
 from exporter.openlineage.settings import PRODUCER
@@ -39,6 +42,8 @@ _OURS: Final = PRODUCER.rpartition("/")[0]
 _INDIRECT: Final = "INDIRECT"
 _FAILED: Final = frozenset(("FAIL", "ABORT"))
 _COMPLETE: Final = "COMPLETE"
+_NAMED: Final = 3
+"""The most names in a note."""
 
 
 class _Transformation(Struct):
@@ -77,6 +82,7 @@ class _Symlinks(Struct):
 
 class _Facets(Struct, rename="camel"):
     column_lineage: _ColumnLineage | None = None
+    lineage: msgspec.Raw = msgspec.Raw()
     symlinks: _Symlinks | None = None
 
 
@@ -172,11 +178,12 @@ def items(
     ``runs``: shared by all files of a comparison.
     """
     runs = runs or SplitRuns()
-    running, failed, own_events = dict[str, _RunLineage](), set[str](), 0
+    running, failed, own_events, not_read = dict[str, _RunLineage](), set[str](), 0, set[str]()
     for place, event in events:
         if (event.producer or "").startswith(_OURS):
             own_events += 1
             continue
+        not_read |= set(_with_lineage_alone(event))
         if event.run is None:
             yield from _edges(_add(event, None, place))
             continue
@@ -196,6 +203,16 @@ def items(
         declaration.left_out.append(f"{counted(len(failed), 'run')} that ended in FAIL or ABORT")
     if own_events:
         declaration.left_out.append(f"{counted(own_events, 'event')} that exporter made from rows itself")
+    if not_read:
+        names = first_of(sorted(not_read), _NAMED)
+        declaration.left_out.append(f"the facet lineage of {names}, which is not read (columnLineage is)")
+
+
+def _with_lineage_alone(event: LineageEvent) -> Iterator[str]:
+    """The names of the datasets with the facet ``lineage`` and no column lineage in another."""
+    for output in [*(event.outputs or ()), *([event.dataset] if event.dataset else ())]:
+        if output.facets and bytes(output.facets.lineage) and output.facets.column_lineage is None:
+            yield output.name
 
 
 def _add(event: LineageEvent, run_so_far: _RunLineage | None, place: str) -> _RunLineage:

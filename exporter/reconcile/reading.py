@@ -126,7 +126,9 @@ def _of_dbt(data: bytes, path: str, name: str) -> Declaration:
         raise UsageError(f"{path}: is not a manifest of dbt: {error}") from None
     version = manifest.metadata.dbt_schema_version.rpartition("/")[2].removesuffix(".json")
     form = f"{dbt.FORM} {version}" if re.fullmatch(r"v\d{1,4}", version) else dbt.FORM
-    return Declaration(name, form, dbt.items(manifest, path), manifest.at)
+    declaration = Declaration(name, form, iter(()), manifest.at)
+    declaration.items = dbt.items(manifest, path, declaration.left_out)
+    return declaration
 
 
 def _events(name: str, place: str, texts: Sequence[bytes] | Sequence[Raw], runs: SplitRuns) -> Declaration:

@@ -385,6 +385,24 @@ def test_ephemeral_models_and_exposures(tmp_path: Path, capsys: Capsys) -> None:
     assert next(one for one in found["edges"] if one["class"] == "verified")["via"] == ["model.p.part", "model.p.inner"]
 
 
+def test_functions_are_seen_through_and_what_a_manifest_lacks_is_told(tmp_path: Path, capsys: Capsys) -> None:
+    rows = [filled("q1", 2, T, A, C=[(A, "C")])]
+    function = {"resource_type": "function", "name": "f", "depends_on": {"nodes": ["source.p.s.a"]}}
+    told = manifest({"t": model("t", "function.p.f", "model.p.gone")}, ("a",))
+    declared = said({**told, "functions": {"function.p.f": function}}, tmp_path / "m.json")
+    found = compared(made(rows, tmp_path), capsys, declared)
+    assert classes(found) == {("A", "T"): "verified"}
+    lacks = "m.json: left out: what goes through model.p.gone, which nodes depend on and the manifest lacks."
+    assert lacks in found["notes"]
+
+
+def test_a_facet_that_is_not_read_is_told(tmp_path: Path, capsys: Capsys) -> None:
+    rows = [filled("q1", 2, T, A, C=[(A, "C")])]
+    outputs = [dataset("d.s.t", lineage={"inputs": []}), dataset("d.s.u", lineage={"inputs": []}, **column_lineage({}))]
+    found = compared(made(rows, tmp_path), capsys, said(event([dataset("d.s.a")], outputs, day=2), tmp_path / "e.json"))
+    assert "e.json: left out: the facet lineage of d.s.t, which is not read (columnLineage is)." in found["notes"]
+
+
 @pytest.mark.parametrize("kind", ["Table", "View"])
 def test_helper_tables_are_seen_through(kind: str, tmp_path: Path, capsys: Capsys) -> None:
     """dbt fills T__dbt_tmp from A and merges it into T; a view has no rows, and the row has A as a base object."""
