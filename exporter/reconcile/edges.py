@@ -25,6 +25,8 @@ from exporter.reconcile.resolution import ObjectLine, Resolution, Resolver
 
 VERIFIED, UNDECLARED, PHANTOM, UNKNOWN = "verified", "undeclared", "phantom", "unknown"
 CLASSES: Final = (VERIFIED, UNDECLARED, PHANTOM, UNKNOWN)
+BY_COLUMNS, BY_READS, BEHIND_VIEW = "columns", "reads", "view"
+"""How rows show an edge: by sources of columns, by what queries read and wrote, by reads of a view."""
 _FIRST: Final = (UNDECLARED, PHANTOM, UNKNOWN, VERIFIED)
 """The classes in the order in which edges are listed."""
 MOST_EDGES: Final = 2_000_000

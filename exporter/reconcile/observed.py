@@ -201,6 +201,17 @@ class ViewEvidence(NamedTuple):
     is_read: bool
 
 
+def runs_of_view(evidence: Collection[ViewEvidence]) -> list[Run]:
+    """The first query that showed what is behind a view, and the time of the last one, which the graph has alone."""
+    first, last = min(evidence, key=lambda entry: entry.first), max(entry.last for entry in evidence)
+    return [Run(first.first, "", first.ident, 1), *([Run(last, "", None, 0)] if last != first.first else [])]
+
+
+def is_stage(iri: str) -> bool:
+    """Whether an object is a stage, by its IRI."""
+    return "/stage/" in iri or "-stage/" in iri
+
+
 @dataclass
 class Observed:
     """What the rows of a period show. ``since``, ``until``: microseconds since 1970 (UTC), the end excluded; ``first``,
