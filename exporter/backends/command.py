@@ -33,7 +33,7 @@ from exporter.backends.verify_openmetadata import OpenMetadataVerification
 from exporter.errors import ExporterError, UnreachableError, UsageError
 from exporter.system import faults, progress
 from exporter.system.progress import MINUTE
-from exporter.system.terminal import bare, print_result, visible
+from exporter.system.terminal import bare, counted, print_result, visible
 
 _ON_RECORD: Final = "what was delivered is recorded, and the next push continues from here"
 _VERIFICATIONS: Final[dict[str | None, type[Verification]]] = {
@@ -335,13 +335,13 @@ class _Push:
             self._warn(f"{name}: {self._problem}")
         if self._delivery.resent:
             self._warn(
-                f"{self._delivery.resent:,} delivered events were sent again: events that were set aside before, and "
-                "are accepted now, belong before them"
+                f"{counted(self._delivery.resent, 'delivered event was', 'delivered events were')} sent again: events "
+                "that were set aside before, and are accepted now, belong before"
             )
         if self._delivery.reduced:
             self._warn(
-                f"{self._delivery.reduced:,} events were sent without some parts, or not taken in full as far as is "
-                "known: see reduced.ndjson in DIR/push"
+                f"{counted(self._delivery.reduced, 'event was', 'events were')} sent without some parts, or not taken "
+                "in full as far as is known: see reduced.ndjson in DIR/push"
             )
         return interrupted
 

@@ -14,7 +14,7 @@ from exporter.backends.index import Index
 from exporter.backends.ledger import Delivered
 from exporter.backends.profiles import BackendProfile, PushOptions, leaves_out
 from exporter.backends.spelling import Spelling
-from exporter.system.terminal import message
+from exporter.system.terminal import counted, message
 
 Warn: TypeAlias = Callable[[str], None]
 """What receives what a person should know of a push, a line each."""
@@ -87,7 +87,8 @@ class Plan:
             self.again = index.send_again(delivered) if index.count_delivered() else []
             self.counts.events, self.counts.already_delivered = index.count(), index.count_delivered()
             if self.again:
-                warn(f"{len(self.again):,} delivered events are sent again: events that come late belong before them")
+                events = counted(len(self.again), "delivered event is", "delivered events are")
+                warn(f"{events} sent again: events that come late belong before")
             self.moved = index.count_moved() if self.rules.keeps_versions else 0
             if self.moved:
                 warn(
@@ -96,7 +97,8 @@ class Plan:
                 )
             self.sent_again = len(delivered.unfinished)
             if self.sent_again:
-                warn(f"{self.sent_again:,} events were being sent when the last push ended; they may arrive twice")
+                events = counted(self.sent_again, "event was", "events were")
+                warn(f"{events} being sent when the last push ended, and may arrive twice")
             yield index
 
     def _left_out(self, event: Json) -> str | None:

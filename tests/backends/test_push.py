@@ -173,7 +173,7 @@ def test_an_answer_that_is_longer_than_is_read_is_told(tmp_path: Path, capsys: p
     with Hostile(lambda asked: Reply(200, body) if asked.number == 1 else Reply()) as server:
         code, counts, said = push(where, server.url, capsys)
     assert (code, counts) == (0, counted(delivered=2))
-    assert "1 events were sent without some parts, or not taken in full as far as is known" in said
+    assert "1 event was sent without some parts, or not taken in full as far as is known" in said
     (left,) = kept(where, "reduced.ndjson")
     assert "longer than is read" in left["left_away"][0]
 

@@ -251,7 +251,7 @@ def test_removed_facets_are_recorded(tmp_path: Path, capsys: pytest.CaptureFixtu
     with Hostile() as server:
         code, counts, said = push(where, server.url, capsys, "--profile", "datazone")
     assert (code, counts) == (0, counted(delivered=1))
-    assert "1 events were sent without some parts" in said
+    assert "1 event was sent without some parts" in said
     (told,) = kept(where, "reduced.ndjson")
     assert told["left_away"] == ["the facet accessHistory_query"]
     assert told["run"] == event["run"]["runId"]
