@@ -28,8 +28,10 @@ CONNECT: Final = 10.0
 """Seconds, where the settings give none."""
 MARQUEZ_PATH: Final = "/api/v1/lineage"
 """Where the address for a Marquez ends; that of others may, too."""
-_SERVER_ERROR: Final = 500
-"""And above: the backend itself failed (RFC 9110, 15.6), which says nothing of what it is."""
+_SERVER_ERROR, _NOT_IMPLEMENTED = 500, 501
+"""From the first one on the backend itself failed, which says nothing of what it is; but the second is of one that has
+no GET (RFC 9110, 15.6).
+"""
 _ASKING: Final = 5.0
 """Seconds to find out what the backend is."""
 _LONGEST_ANSWER: Final = 4 << 20
@@ -217,7 +219,8 @@ class HttpSender:
         if isinstance(namespaces, dict) and isinstance(namespaces.get("namespaces"), list):
             return True
         answer, namespace = self.read(["namespaces", "default"], {}, "/lineage", limit=limit)
-        if answer.kind in (AnswerKind.SILENT, AnswerKind.BUSY) or (answer.status or 0) >= _SERVER_ERROR:
+        is_away = (answer.status or 0) >= _SERVER_ERROR and answer.status != _NOT_IMPLEMENTED
+        if is_away or answer.kind in (AnswerKind.SILENT, AnswerKind.BUSY):
             return answer
         return isinstance(namespace, dict) and namespace.get("name") == "default"
 

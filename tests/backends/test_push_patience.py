@@ -197,6 +197,13 @@ def test_one_that_never_says_what_it_is_gets_nothing(
         assert push(where, server.url, capsys, "--profile", "any")[:2] == (0, counted(delivered=len(events)))
 
 
+def test_one_that_has_no_get_is_no_marquez(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """501: the method is not implemented, for good (RFC 9110, 15.6.2)."""
+    where = folder(tmp_path / "out", EVENTS)
+    with Hostile(away=2, away_as=501) as server:
+        assert push(where, server.url, capsys)[:2] == (0, counted(delivered=len(EVENTS)))
+
+
 @pytest.mark.parametrize("away_for", ["2", ""])
 def test_one_that_does_not_tell_its_only_namespace_yet_is_asked_again(
     away_for: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
