@@ -34,6 +34,8 @@ no GET (RFC 9110, 15.6).
 """
 _ASKING: Final = 5.0
 """Seconds to find out what the backend is."""
+_NO_TLS: Final = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
+"""OpenSSL's reasons, of several versions, where the answer is no record of TLS."""
 _LONGEST_ANSWER: Final = 4 << 20
 """Bytes of an answer to an event that are read: what it says of the event may stand behind a long list."""
 _LONGEST_ERROR: Final = 1 << 16
@@ -158,7 +160,9 @@ class HttpSender:
         try:
             return self._pool.request(method, address, **options)
         except SSLError as error:
-            hint = "check the certificate, or give sslContext.caCertPath in the settings"
+            is_plain = any(reason in str(error) for reason in _NO_TLS)
+            hint = "what answers there does not speak TLS; if it is HTTP, the address begins with http://"
+            hint = hint if is_plain else "check the certificate, or give sslContext.caCertPath in the settings"
             return BackendAnswer(AnswerKind.DENIED, f"TLS: {self._message_of(error)}: {hint}")
         except (HTTPError, OSError) as error:
             return BackendAnswer(AnswerKind.SILENT, self._message_of(error))

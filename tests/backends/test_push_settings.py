@@ -164,6 +164,13 @@ def test_certificates_are_checked(
     assert push(events, None, capsys)[:2] == (0, counted(delivered=6))
 
 
+def test_https_where_http_answers_is_told(events: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Hostile() as server:
+        code, counts, said = push(events, server.url.replace("http:", "https:"), capsys)
+    assert (code, counts) == (3, counted(left=6))
+    assert "does not speak TLS; if it is HTTP, the address begins with http://" in said
+
+
 def test_certificates_are_not_checked_where_the_settings_say_so(
     secure: Hostile, events: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
