@@ -12,7 +12,6 @@ the file.
 from __future__ import annotations
 
 import io
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -107,7 +106,7 @@ def records(source: InputFiles, view: str = ACCESS_HISTORY) -> Iterator[Record]:
         raise UsageError(f"{source.paths[0]}: the file is empty")
     read, is_history, is_aggregate = _READERS[source.form], view == QUERY_HISTORY, view == AGGREGATE_ACCESS_HISTORY
     for path in source.paths:
-        file = formats.shown(os.path.abspath(path))  # noqa: PTH100 - Path would leave ".." in it, which Spark does not
+        file = formats.shown(formats.absolute(path))
         unit = "line" if source.form == formats.NDJSON else "row"
         columns = columns_in(file, is_history=is_history)
         for text, is_record in read(path, source, view):
@@ -120,7 +119,7 @@ def check_columns(names: Iterable[str], paths: Sequence[str], view: str) -> None
     lack one that the view must have, or if they are the columns of another view.
     """
     is_history = view == QUERY_HISTORY
-    folders = (columns_in(formats.shown(os.path.abspath(path)), is_history=is_history) for path in paths)  # noqa: PTH100 - as in records
+    folders = (columns_in(formats.shown(formats.absolute(path)), is_history=is_history) for path in paths)
     lower, where = [name.strip().lower() for name in names], ", ".join(paths[:3])
     lower += set.intersection(*map(set, folders))
     check_names(lower, where, view)

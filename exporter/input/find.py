@@ -154,12 +154,17 @@ def _refuse_tables(files: Iterable[Path]) -> None:
             )
 
 
+_is_of_iceberg: Final = re.compile(r"(v\d+|\d{5,}-[0-9a-f-]{36})(\.gz)?\.metadata\.json").fullmatch
+"""The names of an Iceberg table's metadata: of a table in a file system, and in a catalog (Iceberg's specification)."""
+
+
 def _kind_of_table(folder: Path) -> str | None:
     if (folder / "_delta_log").is_dir():
         return "Delta Lake"
     if (folder / ".hoodie").is_dir():
         return "Hudi"
-    return "Iceberg" if any((folder / "metadata").glob("*.metadata.json")) else None
+    metadata = (folder / "metadata").glob("*.metadata.json")
+    return "Iceberg" if any(_is_of_iceberg(file.name) for file in metadata) else None
 
 
 _S3: Final = re.compile(r"^s3[an]?://", re.IGNORECASE)

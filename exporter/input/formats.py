@@ -41,9 +41,14 @@ def local(name: str) -> str:
     return name.removeprefix("file://").removeprefix("file:")
 
 
+def absolute(path: str) -> str:
+    """The absolute path of a file or folder of this machine, without ``..``."""
+    return os.path.abspath(path)  # noqa: PTH100 - Path leaves ".." in it, and Spark's paths of files have none
+
+
 def uri(path: str) -> str:
     """A path as a URI for Spark. Without a scheme, Spark would look in its default file system, which may be remote."""
-    return path if is_remote(path) else f"file://{os.path.abspath(local(path))}"  # noqa: PTH100 - Path leaves ".." in it
+    return path if is_remote(path) else f"file://{absolute(local(path))}"
 
 
 NDJSON: Final = "ndjson"

@@ -198,6 +198,10 @@ def test_rows_beside_others_that_are_not_read(
 TABLES = {
     "Delta Lake": ("_delta_log/00000000000000000000.json", "rows.parquet"),
     "Iceberg": ("metadata/v1.metadata.json", "metadata/snap-1.avro", "data/day=1/rows.parquet"),
+    "Iceberg of a catalog": (
+        "metadata/00003-9ae1e8b2-0f5c-4a9f-8d0e-52a4d1c0f7aa.gz.metadata.json",
+        "data/rows.parquet",
+    ),
     "Hudi": (".hoodie/hoodie.properties", "day=1/rows.parquet"),
 }
 
@@ -214,7 +218,18 @@ def test_the_folder_of_a_table_is_no_folder_of_rows(
         (tmp_path / "table" / name).write_text("{}")
     pq.write_table(pa.table({name: [GOOD[name]] for name in REQUIRED[ACCESS_HISTORY]}), tmp_path / "table" / rows)
     assert exports.export([tmp_path / "table" / (rows if given == "rows" else given)], tmp_path / "out") == 2
-    _assert_clear(capsys, f"{tmp_path / 'table'}: is a table of {kind}", "write its rows as plain Parquet")
+    _assert_clear(
+        capsys,
+        f"{tmp_path / 'table'}: is a table of {kind.removesuffix(' of a catalog')}",
+        "write its rows as plain Parquet",
+    )
+
+
+def test_other_metadata_beside_rows_is_no_table(tmp_path: Path) -> None:
+    (tmp_path / "metadata").mkdir()
+    (tmp_path / "metadata" / "export.metadata.json").write_text("{}")
+    rows = exports.ndjson([GOOD], tmp_path / "rows.ndjson")
+    assert exports.export([rows], tmp_path / "out") == 0
 
 
 @pytest.mark.parametrize(
