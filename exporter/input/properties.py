@@ -68,8 +68,6 @@ _MEMBERS: Final = {text.replace("_", ""): text for text in MEMBERS_OF_GRANT}
 NULL: Final = '{"value":null}'
 """The value of the setting of a property that is null, in the form in which rows gave it first."""
 _NULL: Final = "null"
-_NOTHING_BY_NULL: Final = _LISTS | {"grant", "revoke", _OPERATION}
-"""What does nothing if it is null, as if it were absent: no account, no grant, no operation."""
 _OF_USERS: Final = frozenset({"comment", "policyBody", "manifest"})
 """Texts of users: they stay what they are if they look like JSON."""
 _DEEPEST: Final = 8
@@ -140,7 +138,7 @@ def _as_object(properties: JsonText, reader: _Reader) -> JsonText:
     texts = _elements(properties)
     if any(not text.startswith("{") for text in texts):
         reader.unknown.add("properties")
-    objects = [_members(text) for text in texts if text.startswith("{")]
+    objects = [_without_null(_members(text)) for text in texts if text.startswith("{")]
     for members in objects:
         if members.keys() == {_NAME, _VALUE} and members[_NAME].startswith('"'):  # perhaps a property, as elements are
             reader.unknown.add(f"[].{_NAME}")
@@ -224,8 +222,7 @@ class _Reader:
         members = _members(text)
         normal_members = {
             name: self._property(name, _opened(name, value), into, path, depth)
-            for name, value in members.items()
-            if value != _NULL or name not in _NOTHING_BY_NULL
+            for name, value in _without_null(members).items()
         }
         return text if normal_members == members else _object(normal_members.items())
 
@@ -258,7 +255,10 @@ class _Reader:
     def _atom(self, name: str, value: JsonText, into: Properties, property_path: str) -> JsonText:
         if _is_compound_name(name):
             return self._no_elements(name, value, into, property_path)
-        inside = _members(value) if value.startswith("{") else {}
+        members = _members(value) if value.startswith("{") else {}
+        inside = _without_null(members) or members
+        if inside != members:
+            value = _object(inside.items())
         if _VALUE in inside:
             into.atoms[name] = self._text(name, inside[_VALUE], property_path)
             if len(inside) > 1:
@@ -304,16 +304,17 @@ class _Reader:
             return self._of_array(name, bare, property_path)
         if not bare.startswith("{") or _is_atomic_name(name):
             return None
-        inside = _members(bare)
+        members = _members(bare)
+        inside = _without_null(members)
         if _is_compound_name(name):
             if inside.get(_NAME, "").startswith('"'):  # an element without the array around it
                 self.unknown.add(property_path)
                 return self._of_array(name, f"[{bare}]", property_path)
-            return _without_null(inside) if inside else None
-        are_objects = [text.startswith("{") for text in inside.values()]
+            return inside if members else None
+        are_objects = all(text.startswith("{") for text in inside.values())
         has_elements = any(_is_element(text) for text in inside.values())
         is_wrapped = _VALUE in inside and not _is_element(inside[_VALUE])
-        return _without_null(inside) if (has_elements or (inside and all(are_objects))) and not is_wrapped else None
+        return inside if (has_elements or (inside and are_objects)) and not is_wrapped else None
 
     def _of_array(self, name: str, value: JsonText, property_path: str) -> dict[str, JsonText] | None:
         """The elements of an array by their names. Elements of the same name are merged."""
@@ -339,7 +340,7 @@ class _Reader:
             if text is not None and text != TRUNCATED:
                 self.unknown.add(f"{property_path}[]")
             return (text, {}) if text is not None and text != TRUNCATED and value.startswith('"') else None
-        pairs = _pairs(value)
+        pairs = [(key, member) for key, member in _pairs(value) if member != _NULL]
         at = next((number for number, (key, _) in enumerate(pairs) if key == _NAME), None)
         own_name = None if at is None else _text(_unwrapped(pairs.pop(at)[1]))
         if own_name is None or own_name.startswith(("{", "[")):
@@ -417,9 +418,11 @@ def _unwrapped(value: JsonText) -> JsonText:
     return value if len(inside) > 1 or bare.startswith("{") else bare
 
 
-def _without_null(elements: Mapping[str, JsonText]) -> dict[str, JsonText]:
-    """Elements by their names without those that are null: tools with types give each row the names of all rows."""
-    return {name: value for name, value in elements.items() if value != _NULL}
+def _without_null(members: Mapping[str, JsonText]) -> dict[str, JsonText]:
+    """The members without those that are null: tools with types give each row the names of all rows. A value that is
+    said to be null is ``{"value":null}``.
+    """
+    return {name: value for name, value in members.items() if value != _NULL}
 
 
 def _is_element(value: JsonText) -> bool:

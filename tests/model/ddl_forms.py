@@ -53,6 +53,39 @@ def rows_in(form: str, rows: list[Json]) -> list[Json]:
     return [_row(row, choice) for row in rows]
 
 
+def with_types(rows: list[Json]) -> list[Json]:
+    """The rows as a tool with types writes them (DuckDB, Spark): an object has the names of all objects in its place in
+    any row, null where its own row has none. Where rows have different kinds of values, they stay as they are.
+    """
+    found = [change["properties"] for one in rows if (change := one.get("object_modified_by_ddl"))]
+    place = _merged(found)
+    return [
+        {**one, "object_modified_by_ddl": {**change, "properties": _with_names(change["properties"], place)}}
+        if (change := one.get("object_modified_by_ddl"))
+        else one
+        for one in rows
+    ]
+
+
+def _merged(values: list[Any]) -> dict[str, Any] | None:
+    """By name, what is known of the values below it; None where there are values that are no objects."""
+    elements = [element for value in values if isinstance(value, list) for element in value]
+    if elements and all(isinstance(value, list) for value in values):
+        return {"[]": _merged(elements)}
+    if not values or not all(isinstance(value, dict) for value in values):
+        return None
+    names = dict.fromkeys(name for value in values for name in value)
+    return {name: _merged([value[name] for value in values if name in value]) for name in names}
+
+
+def _with_names(value: Any, place: dict[str, Any] | None) -> Any:
+    if place is None:
+        return value
+    if isinstance(value, list):
+        return [_with_names(element, place["[]"]) for element in value]
+    return {name: _with_names(value[name], below) if name in value else None for name, below in place.items()}
+
+
 def _row(row: Json, choice: Callable[[], tuple[bool, bool]]) -> Json:
     change = row.get("object_modified_by_ddl")
     if not change or not isinstance(change.get("properties"), dict):

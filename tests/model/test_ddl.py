@@ -49,7 +49,7 @@ def atom(name: str, value: str | None, column: str | None = None) -> tuple[str |
         ({"value": "x"}, "x"), ({"value": 1}, "1"), ({"value": True}, "true"), ({"value": [1, "2"]}, '[1,"2"]'),
         ({"value": {"a": None}}, '{"a":null}'), ({"value": "x", "more": 1}, "x"), ({"value": None}, '{"value":null}'),
         ({"value": "TRUNCATED"}, None), ("x", "x"), ("", ""), (1, "1"), (False, "false"), ([1, {}], "[1,{}]"),
-        ({}, "{}"), ('{"value":"x"}', "x"), (None, '{"value":null}'), ("TRUNCATED", None),
+        ({}, "{}"), ('{"value":"x"}', "x"), ("TRUNCATED", None), ({"value": "x", "subOperationType": None}, "x"),
         ({"value": "{no JSON"}, "{no JSON"), ("{no JSON", "{no JSON"), ({"a": {}, "b": 1}, '{"a":{},"b":1}'),
     ],
 )  # fmt: skip
@@ -133,6 +133,18 @@ TYPED: Final = [
     ({"allowedValues": {"a": None, "b": ADDED}}, {"allowedValues": {"b": ADDED}}),
     ({"accountsToAdd": ["A.B"], "accountsToRemove": None, "accountsToSet": None}, {"accountsToAdd": ["A.B"]}),
     ({"comment": "x", "grant": None, "revoke": None}, {"comment": "x"}),
+    (
+        {"comment": None, "policyBody": None, "objectName": None, "swapTargetName": None, "columns": {"A": ADDED}},
+        {"columns": {"A": ADDED}},
+    ),
+    ({"columns": {"A": {**ADDED, "objectName": None, "comment": None}}}, {"columns": {"A": ADDED}}),
+    ({"columns": [{"objectName": "A", **ADDED, "newName": None, "comment": None}]}, {"columns": {"A": ADDED}}),
+    (
+        [{"comment": "x", "tags": None}, {"comment": None, "tags": {"G.T.X": ADDED}}],
+        {"comment": "x", "tags": {"G.T.X": ADDED}},
+    ),
+    ({"comment": {"value": None, "subOperationType": "UNSET"}}, {"comment": {"subOperationType": "UNSET"}}),
+    ({"newOnes": {"X": None, "Y": {"a": 1}}}, {"newOnes": {"Y": {"a": 1}}}),
     (
         {"columns": {"A": {"subOperationType": None, "maskingPolicies": {"G.P.M": ADDED}}}},
         {"columns": {"A": {"maskingPolicies": {"G.P.M": ADDED}}}},
@@ -258,7 +270,7 @@ def test_an_empty_text_is_no_properties() -> None:
     assert change("") == change(None)
 
 
-@pytest.mark.parametrize("value", [{"subOperationType": "UNSET"}, {"value": {"a": 1}}, ["x"], {}, [], None])
+@pytest.mark.parametrize("value", [{"subOperationType": "UNSET"}, {"value": {"a": 1}}, ["x"], {}, [], {"value": None}])
 def test_no_json_is_a_name_or_a_text(value: Any) -> None:
     names = ("objectName", "comment", "policyBody", "swapTargetId", "swapTargetName", "cloneSourceName")
     found = change({**dict.fromkeys(names, value), "columns": {"A": {"objectName": value, "comment": value}}})
