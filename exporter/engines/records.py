@@ -19,9 +19,10 @@ from exporter.input.files import DAMAGE, NOT_UTF8, REPLACED, check_columns
 from exporter.input.find import ACCESS_HISTORY, AGGREGATE_ACCESS_HISTORY, QUERY_HISTORY
 from exporter.input.formats import uri
 from exporter.input.limits import LONGEST_FIELD
-from exporter.input.parquet import PLAIN_BELOW
+from exporter.input.parquet import JSON_TYPE, PLAIN_BELOW, has_json
 from exporter.input.partitions import columns_in, with_columns
 from exporter.input.reading import Record, holds_sql, rows_of_document
+from exporter.input.row import JSON_TEXTS, STRUCTURED
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,6 +58,7 @@ def records(spark: SparkSession, source: formats.InputFiles, view: str = ACCESS_
         )
         check_columns(_named(data_frame), source.paths, view)
         _refuse_variants(data_frame, source)
+        _refuse_json(source)
         columns = [_as_json(data_frame, name, source).alias(name) for name in _named(data_frame)]
         text = F.to_json(F.struct(*columns))
         if source.form == formats.CSV:
@@ -228,6 +230,19 @@ def _refuse_variants(data_frame: DataFrame, source: formats.InputFiles) -> None:
             raise UsageError(
                 f"{', '.join(source.paths[:3])}: the column {column.name} is a VARIANT in two columns of bytes, "
                 "metadata and value; write it as text, with TO_JSON, or with a tool that declares its type"
+            )
+
+
+def _refuse_json(source: formats.InputFiles) -> None:
+    """Raise UsageError for local Parquet files with the type JSON, of which Spark knows nothing: a name would get the
+    quotes of its JSON. A structured column may be one text of JSON, as in other forms.
+    """
+    for name, kind in (text.split(" ", 1) for text in source.types):
+        is_structured = kind == JSON_TYPE and name in {*STRUCTURED, *JSON_TEXTS}
+        if has_json(kind) and not is_structured:
+            raise UsageError(
+                f"{', '.join(source.paths[:3])}: the column {name} has the type JSON, or has it inside, which only "
+                "--engine local reads: use it, or write the rows as NDJSON"
             )
 
 

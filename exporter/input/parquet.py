@@ -1,6 +1,6 @@
 """Read Parquet into records with the same values as Spark: nulls are left out, times are texts, and an instant has its
 offset. A column of doubles becomes texts with as few digits as give the number; in arrays and objects these are numbers
-as Java writes them.
+as Java writes them. A value of the type JSON, as DuckDB writes it for values of several types, is what its JSON says.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from math import isfinite, isnan
 from typing import Any, Final
 
 import pyarrow as pa
-from msgspec import Raw
+from msgspec import DecodeError, Raw, json
 from pyarrow import parquet
 
 from exporter.errors import UsageError
@@ -28,6 +28,10 @@ _VARIANT: Final = re.compile(r"extension<[^<>]*variant|(?=.*\bmetadata: \w*binar
 """Finds a VARIANT in the text of a type: two columns of bytes, with the names and the values of its JSON (Parquet's
 VariantEncoding.md).
 """
+
+
+JSON_TYPE: Final = "extension<arrow.json>"
+"""Parquet's logical type JSON, a text of JSON, as the text of a type."""
 
 
 def columns(path: str) -> list[str]:
@@ -49,8 +53,10 @@ def parquet_records(path: str) -> Iterator[dict[str, Any]]:
     try:
         with parquet.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
             legacy = {column.name for column in map(file.schema.column, range(len(file.schema))) if _is_int96(column)}
+            of_json = {field.name: field.type for field in file.schema_arrow if has_json(str(field.type))}
             for batch in file.iter_batches(batch_size=_at_once(file.metadata)):
                 for record in _rows(_with_times(batch, legacy)):
+                    record |= {name: _with_json(record[name], kind) for name, kind in of_json.items()}
                     yield {name: _in_column(value) for name, value in record.items() if value is not None}
     except (pa.ArrowException, OSError) as error:
         first_line = (str(error).splitlines() or ["unreadable"])[0]
@@ -78,7 +84,41 @@ def _as_bytes(batch: pa.RecordBatch) -> pa.RecordBatch:
         if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
             kind = pa.large_binary() if pa.types.is_large_string(field.type) else pa.binary()
             batch = batch.set_column(at, field.with_type(kind), batch.column(at).cast(kind))
+        elif isinstance(field.type, pa.JsonType):
+            texts = batch.column(at).storage
+            batch = batch.set_column(at, field.with_type(pa.binary()), texts.cast(pa.binary()))
     return batch
+
+
+def has_json(kind: str) -> bool:
+    """Whether a type, as text, is JSON or has it inside."""
+    return JSON_TYPE in kind
+
+
+def _with_json(value: Any, kind: pa.DataType) -> Any:
+    """A value of this type with JSON in place of the texts that have it."""
+    if value is None:
+        return None
+    if isinstance(kind, pa.JsonType):
+        return _json(str(_as_text(value)))
+    if pa.types.is_struct(kind):
+        return {field.name: _with_json(value[field.name], field.type) for field in kind}
+    if pa.types.is_map(kind):
+        return {name: _with_json(member, kind.item_type) for name, member in value.items()}
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return [_with_json(element, kind.value_type) for element in value]
+    return value
+
+
+def _json(text: str) -> str | Raw | None:
+    """The JSON; a text that is none stays a text."""
+    try:
+        compact = json.format(text, indent=-1)
+    except DecodeError:
+        return text
+    if compact.startswith('"'):
+        return json.decode(compact, type=str)
+    return None if compact == "null" else Raw(compact.encode())
 
 
 def _is_int96(column: parquet.ColumnSchema) -> bool:
@@ -107,7 +147,7 @@ def _in_column(value: Any) -> Any:
 
 def _plain(value: Any) -> Any:
     """The value as JSON. A null in a struct is left out; a null in an array stays."""
-    if value is None or isinstance(value, str | bool | int):
+    if value is None or isinstance(value, str | bool | int | Raw):
         return value
     if isinstance(value, dict):
         return {

@@ -6,15 +6,16 @@ import gzip
 import json
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from exporter.engines.records import records as of_spark
 from exporter.errors import UsageError
-from exporter.input.files import records
+from exporter.input.files import DAMAGE, records
 from exporter.input.find import ACCESS_HISTORY, QUERY_HISTORY, find
 from exporter.input.parquet import parquet_records as of_parquet
 from exporter.input.reading import Record, read_line
@@ -349,6 +350,61 @@ def test_a_variant_that_the_file_does_not_declare(
     said = capsys.readouterr().err
     assert "the column x" in said
     assert "VARIANT" in said
+
+
+def _altered(query: str, minute: int, **properties: object) -> dict[str, object]:
+    time = f"2026-03-01 08:{minute:02}:00 +0000"
+    return {
+        **NAMES,
+        "query_id": query,
+        "query_start_time": time,
+        "object_modified_by_ddl": {**DDL, "properties": properties},
+    }
+
+
+WRAPPED_AND_BARE: Final = [
+    _altered("q1", 1, objectName={"value": "D.S.N"}, tags={"G.T.X": {"subOperationType": "ADD", "tagValue": "new"}}),
+    _altered("q2", 2, objectName="D.S.T", tags={"G.T.X": {"subOperationType": "ADD", "tagValue": {"value": "old"}}}),
+    _altered("q3", 3, comment={"value": "x"}),
+]
+"""Values in both forms (behaviour change 2179): to DuckDB their type is JSON."""
+
+
+@pytest.mark.parametrize(("options", "nested"), [("", True), (", maximum_depth=1", False)])
+def test_the_type_json_is_what_its_json_says(
+    spark: SparkSession, tmp_path: Path, options: str, *, nested: bool
+) -> None:
+    """Read as texts, names would have the quotes of their JSON."""
+    source, file = tmp_path / "a.ndjson", tmp_path / "a.parquet"
+    source.write_text("".join(f"{json.dumps(row)}\n" for row in WRAPPED_AND_BARE), encoding="utf-8")
+    duckdb.sql(f"copy (select * from read_json('{source}'{options})) to '{file}' (format parquet)")
+    assert "json" in str(pq.read_schema(file).field("object_modified_by_ddl").type)
+    assert [json.loads(record.text) for record in _records(file)] == WRAPPED_AND_BARE
+    with pytest.raises(UsageError, match=r"the column (object_modified_by_ddl|query_id) has the type JSON.*local"):
+        of_spark(spark, find([str(file)]).sources[0])
+    if not nested:
+        duckdb.sql(
+            f"copy (select * replace (query_id->>'$' as query_id, query_start_time->>'$' as query_start_time, "
+            f"user_name->>'$' as user_name) from '{file}') to '{tmp_path / 'b.parquet'}'"
+        )
+        told = of_spark(spark, find([str(tmp_path / "b.parquet")]).sources[0]).select("text").collect()
+        assert [json.loads(record.text) for record in _records(tmp_path / "b.parquet")] == WRAPPED_AND_BARE
+        found = [json.loads(bytes(row["text"])) for row in told]
+        assert [json.loads(row["object_modified_by_ddl"]) for row in found] == [
+            row["object_modified_by_ddl"] for row in WRAPPED_AND_BARE
+        ]
+
+
+def test_what_is_no_json_stays_a_text(tmp_path: Path) -> None:
+    texts = [b'"a"', b" null", b'{ "a" : 1.50 }', b"{no", b"7", b'"\xff"', b"", None]
+    kind = pa.json_(pa.utf8())
+    column = pa.ExtensionArray.from_storage(kind, pa.array(texts, pa.binary()).cast(pa.binary()).view(pa.utf8()))
+    names = {name: [text] * len(texts) for name, text in NAMES.items()}
+    pq.write_table(
+        pa.table({**names, "x": column, "y": pa.array([[text] for text in ["a"] * 8])}), tmp_path / "a.parquet"
+    )
+    found = [json.loads(record.text).get("x", "absent") for record in _records(tmp_path / "a.parquet")]
+    assert found == ["a", "absent", {"a": 1.5}, "{no", 7, DAMAGE, "", "absent"]
 
 
 def test_bytes_are_texts_at_any_depth(spark: SparkSession, tmp_path: Path) -> None:
