@@ -198,7 +198,10 @@ def _doubtful(report: Report) -> Iterator[str]:
     history = report.query_history or {}
     unusable = history.get("unusable", 0)
     for number, what in (
-        (unusable, "no query id that can be read, and no effect: cut off, or with too many or too few fields?"),
+        (
+            unusable,
+            "no query id that can be read, and no effect: cut off, with too many or too few fields, or a column twice?",
+        ),
         (history.get("unreadable", 0) - unusable, "a value that cannot be read, which is left out"),
         (
             history.get("contradicting", 0),

@@ -15,7 +15,7 @@ and is counted (:func:`unknown_members`). Results are cached, because statements
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from math import isfinite
 from types import GenericAlias, UnionType
@@ -324,16 +324,16 @@ def members_of(text: str) -> Members | None:
     return members if isinstance(members, Members) else None
 
 
-def texts_of_line(line: str) -> dict[str, str | None]:
-    """The texts of all columns of a line, names in lower case; empty if it is not one JSON object, or if it has one
-    column in several letter cases with different values.
+def texts_of_line(line: str, read: Collection[str]) -> dict[str, str | None]:
+    """The texts of all columns of a line, names in lower case, without those that are there in several letter cases
+    with different values. Empty if one of these is ``read``, or if the line is not one JSON object.
     """
     try:
         texts, doubled = by_name(texts_of(line))
     except NOT_DECODED:
         values, doubled = by_name((members_of(line) or Members()).last())
         texts = {name: value if isinstance(value, str) else plain_text(value) for name, value in values.items()}
-    return {} if doubled else texts
+    return {} if doubled.intersection(read) else {name: texts[name] for name in texts.keys() - doubled}
 
 
 def by_name(columns: Mapping[str, _T]) -> tuple[dict[str, _T], set[str]]:

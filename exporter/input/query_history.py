@@ -154,7 +154,7 @@ def _texts(line: str) -> dict[str, str | None]:
     """The texts of the columns that are read; empty if the line is not a JSON object, or is a row of the other view,
     which would give an empty line.
     """
-    texts = documented_form.texts_of_line(line)
+    texts = documented_form.texts_of_line(line, COLUMNS)
     return {name: texts[name] for name in texts.keys() & _KNOWN} if OBJECTS.isdisjoint(texts) else {}
 
 

@@ -15,6 +15,7 @@ from msgspec import json
 from exporter.input import documented_form, json_reader
 from exporter.input.documented_form import plain_text
 from exporter.input.json_reader import Elements, Members, Number
+from exporter.input.query_history import COLUMNS
 from exporter.input.row import Row, lower_name
 from exporter.model.identifiers import is_name_of_user_stage, unquoted
 
@@ -100,8 +101,8 @@ def _of_sql(text: str) -> Iterator[str]:
 
 
 def columns_of_history(line: str) -> dict[str, str | None]:
-    """All columns of a line of QUERY_HISTORY, names in lower case; empty if the line is not one JSON object."""
-    return {name: plain_text(text) for name, text in documented_form.texts_of_line(line).items()}
+    """The columns of a line of QUERY_HISTORY, names in lower case; empty where the line has none that can be read."""
+    return {name: plain_text(text) for name, text in documented_form.texts_of_line(line, COLUMNS).items()}
 
 
 def _of_user(text: str) -> Iterator[str]:

@@ -72,6 +72,10 @@ def test_a_column_in_two_letter_cases_is_unreadable_unless_they_say_the_same() -
         assert line == HistoryLine("q", History(role_name="R"), is_unreadable=False)
 
 
+def test_a_column_that_is_not_read_may_have_two_values() -> None:
+    assert read_history(json.dumps({**FULL, "x": 1, "X": 2, "ERROR_CODE": "1", "error_code": "2"})) == READ
+
+
 @pytest.mark.parametrize("ident", [None, "", "\\N", "null", "TRUNCATED"])
 def test_a_line_without_query_id_is_unreadable(ident: str | None) -> None:
     line = read_history(json.dumps({"query_id": ident, "query_type": "SELECT"}))
