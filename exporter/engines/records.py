@@ -128,7 +128,7 @@ def _csv(spark: SparkSession, source: formats.InputFiles) -> DataFrame:
     if not source.columns:
         raise UsageError(f"{source.paths[0]}: the file is empty")
     schema = ", ".join(f"{_quoted(name)} string" for name in (*source.columns, _REST))
-    return spark.read.csv(
+    table = spark.read.csv(
         _uris(source),
         schema=schema,
         header=True,
@@ -144,6 +144,11 @@ def _csv(spark: SparkSession, source: formats.InputFiles) -> DataFrame:
         # have those of several files. Without, it takes what the fields need.
         maxCharsPerColumn=LONGEST_FIELD if source.is_long else _NO_LIMIT,
     )
+    # The CR of line ends that the header does not have is no part of the last field.
+    last = _quoted(source.columns[-1])
+    without_cr = F.regexp_replace(last, r"\r\z", "")
+    has_content = (F.col(last) == without_cr) | ~without_cr.isin("", "\\N")
+    return table.withColumn(source.columns[-1], F.when(has_content, without_cr))
 
 
 def _uris(source: formats.InputFiles) -> list[str]:
@@ -254,10 +259,10 @@ def _nanos(source: formats.InputFiles, name: str) -> str | None:
 
 
 def _double(column: Column) -> Column:
-    """As text: Java writes an exponent from ten millions on."""
+    """As text: Java writes an exponent from ten millions on. NaN is null, as pandas writes it."""
     plain = F.regexp_replace(column.cast("decimal(38,12)").cast("string"), r"(\.\d+?)0+$", "$1")
     is_plain = F.abs(column).between(1e7, math.nextafter(PLAIN_BELOW, 0))
-    return F.when(is_plain, plain).otherwise(column.cast("string"))
+    return F.when(is_plain, plain).when(~F.isnan(column), column.cast("string"))
 
 
 def _quoted(name: str) -> str:

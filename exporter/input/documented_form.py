@@ -308,7 +308,7 @@ def _unknown(path: str, kind: Kind, value: bytes) -> Iterator[tuple[str, bytes]]
                 yield member_path, bytes(element)
 
 
-NOTHING: Final = frozenset({"", "\\N", "null", "undefined"})
+NOTHING: Final = frozenset({"", "\\N", "NULL", "null", "undefined"})
 """Texts that export tools write for a structured column that is null."""
 NOT_ONE_OBJECT: Final = "the line is not one JSON object (or, in CSV, not one record)"
 TOO_DEEP: Final = f"the JSON is nested more than {json_reader.DEEPEST:,} levels deep"

@@ -3,10 +3,10 @@
 Lines, records and their order follow the rules of Spark's readers: both engines give the same rows and the same
 places. JSON documents and CSV files are held in memory as a whole.
 
-CSV: the line end of the file's first line (LF, CR LF or CR) ends a record, except within quotes. Empty records are
-skipped. A quote within quotes is doubled. White space after a closing quote is ignored. If other text follows the
-quote, the field is everything up to the next delimiter, quotes included. A quote that is never closed takes the rest of
-the file.
+CSV: the line end of the file's first line (LF, CR LF or CR) ends a record, except within quotes; a CR before it is no
+part of the last field, since another tool may have written the header. Empty records are skipped. A quote within quotes
+is doubled. White space after a closing quote is ignored. If other text follows the quote, the field is everything up to
+the next delimiter, quotes included. A quote that is never closed takes the rest of the file.
 """
 
 from __future__ import annotations
@@ -45,15 +45,18 @@ def csv_records(text: str, delimiter: str) -> Iterator[Fields]:
     field = _field(re.escape(delimiter), line_end)
     at = 0
     while at < len(text):
-        start, values, has_next = at, list[str | None](), True
+        start, values, has_next, is_quoted = at, list[str | None](), True, False
         while has_next:
             match = field.match(text, at)
             assert match is not None, "an empty text is a field"
             values.append(_value(match, line_end))
+            is_quoted = match["quoted"] is not None
             has_next = text.startswith(delimiter, match.end())
             at = match.end() + has_next
         end = at
         at += len(line_end) if text.startswith(line_end, at) else 0
+        is_cut = at == len(text) and line_end == "\r\n" and not is_quoted
+        values[-1] = _without_rest(values[-1], "\n" if is_cut else "\r")
         if text[start:end].strip("\n"):
             yield Fields(values, _without_line_end(text[start:at]))
 
@@ -73,6 +76,11 @@ def _value(match: re.Match[str], line_end: str) -> str | None:
     if not closing:
         return inner or '"'
     return f'"{inner}"{rest}' if rest.strip(_BLANKS) else inner
+
+
+def _without_rest(value: str | None, rest: str) -> str | None:
+    """The last field of a record without a part of a line end that the first line does not have."""
+    return value if value is None or not value.endswith(rest) else value.removesuffix(rest) or None
 
 
 def _without_line_end(text: str) -> str:

@@ -1,9 +1,10 @@
 """JSON as tools between Snowflake and a file write it, read tolerantly, and written in one canonical form.
 
 The reader accepts what JSON libraries refuse: control characters and single surrogates in strings, strings in single
-quotes, a bare ``undefined`` (Snowflake writes it for a missing element) as null, ``NaN`` and ``Infinity``, and up to
-:data:`DEEPEST` levels of nesting without recursion. Numbers keep their digits. Objects keep the order of their members,
-and repeated names. JSON that is kept from a row is the same text whichever form the row came in.
+quotes, ``Infinity``, and up to :data:`DEEPEST` levels of nesting without recursion. A bare ``undefined`` (Snowflake
+writes it for a missing element) and ``NaN`` (pandas writes it for null) are null. Numbers keep their digits. Objects
+keep the order of their members, and repeated names. JSON that is kept from a row is the same text whichever form the
+row came in.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ DEEPEST: Final = 1000
 
 
 class Number(NamedTuple):
-    """A number with the digits it was written with, or ``NaN``, ``Infinity`` and the like."""
+    """A number with the digits it was written with, or ``Infinity`` and the like."""
 
     digits: str
 
@@ -132,7 +133,7 @@ _VALUE: Final = re.compile(
 )
 _COMMA: Final = re.compile(f"{_SPACE},")
 _ENDS: Final = {Elements: re.compile(rf"{_SPACE}\]"), Members: re.compile(rf"{_SPACE}\}}")}
-_WORDS: Final[dict[str, Value]] = {"true": True, "false": False, "null": None, "undefined": None}
+_WORDS: Final[dict[str, Value]] = {"true": True, "false": False, "null": None, "undefined": None, "NaN": None}
 _QUOTES: Final = re.compile(r'\\.|"', re.DOTALL)
 _BLANK: Final = " \t\r\n"
 
@@ -237,8 +238,8 @@ class _Written(NamedTuple):
 
 
 def canonical_json(value: Value) -> str:
-    """The value as JSON in canonical form: no white space, only necessary escapes, numbers by their digits, ``NaN`` and
-    the like as strings.
+    """The value as JSON in canonical form: no white space, only necessary escapes, numbers by their digits,
+    ``Infinity`` as a string.
     """
     pieces: list[str] = []
     waiting: list[Value | _Written] = [value]  # instead of Python's stack

@@ -1,6 +1,7 @@
 """Read Parquet into records with the same values as Spark: nulls are left out, times are texts, and an instant has its
 offset. A column of doubles becomes texts with as few digits as give the number; in arrays and objects these are numbers
-as Java writes them. A value of the type JSON, as DuckDB writes it for values of several types, is what its JSON says.
+as Java writes them. A column's NaN is null, as pandas writes it. A value of the type JSON, as DuckDB writes it for
+values of several types, is what its JSON says.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ def parquet_records(path: str) -> Iterator[dict[str, Any]]:
             for batch in file.iter_batches(batch_size=_at_once(file.metadata)):
                 for record in _rows(_with_times(batch, legacy)):
                     record |= {name: _with_json(record[name], kind) for name, kind in of_json.items()}
-                    yield {name: _in_column(value) for name, value in record.items() if value is not None}
+                    columns = ((name, _in_column(value)) for name, value in record.items())
+                    yield {name: value for name, value in columns if value is not None}
     except (pa.ArrowException, OSError) as error:
         first_line = (str(error).splitlines() or ["unreadable"])[0]
         raise UsageError(f"{path}: cannot be read: {first_line}") from None
@@ -141,7 +143,7 @@ PLAIN_BELOW: Final = 1e16
 
 def _in_column(value: Any) -> Any:
     if isinstance(value, float):
-        return _digits(value, PLAIN_BELOW)
+        return None if isnan(value) else _digits(value, PLAIN_BELOW)
     return _plain(value)
 
 

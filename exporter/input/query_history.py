@@ -74,7 +74,7 @@ _KNOWN: Final = frozenset({"query_id", _START, *HISTORY_COLUMNS})
 COLUMNS: Final = _KNOWN | {"user_name"}
 """The columns that are read; the user only by filters."""
 _IN_ORDER: Final = (_TIME, *(name for name in HISTORY_COLUMNS if name != _TIME))
-_NOTHING: Final = frozenset({"", "\\N", "null", TRUNCATED})
+_NOTHING: Final = frozenset({"", "\\N", "NULL", "null", TRUNCATED})
 _CUT: Final = -1
 """A truncated number."""
 _NUMBER: Final = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[dDfF]?", re.ASCII)
@@ -166,6 +166,8 @@ def _value(name: str, text: str) -> str | int | None:
     if name in _NUMBERS:
         number = _integer(text)
         return number if number is None or number >= _CUT else None
+    if name == "session_id" and (number := _integer(text)) is not None:
+        return str(number)  # a column of doubles has 12.0
     return None if is_damaged(text) else text
 
 

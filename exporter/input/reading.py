@@ -43,7 +43,7 @@ from exporter.input.row import (
 from exporter.input.times import parse_time, why_unread
 
 _NULL: Final = b"null"
-_NO_TEXT: Final = frozenset({"\\N", "null"})
+_NO_TEXT: Final = frozenset({"\\N", "NULL", "null"})
 """Texts for null, as written by export tools that write arrays as text."""
 _NEEDED: Final = ("query_id", "query_start_time", "user_name")
 _EMPTY: Final = frozenset({*NOTHING, "[]", "{}"})

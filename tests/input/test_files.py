@@ -15,7 +15,7 @@ import pytest
 
 from exporter.engines.records import records as of_spark
 from exporter.errors import UsageError
-from exporter.input.files import DAMAGE, records
+from exporter.input.files import records
 from exporter.input.find import ACCESS_HISTORY, QUERY_HISTORY, find
 from exporter.input.parquet import parquet_records as of_parquet
 from exporter.input.reading import Record, read_line
@@ -161,7 +161,11 @@ NONE = (None, None, None, None)
         ('a,",c,d\nx,y",c,d\n', [("a", ",c,d\nx,y", "c", "d")]),
         ('"""",b,c,d\n"""a""",b,c,d\n', [('"', "b", "c", "d"), ('"a"', "b", "c", "d")]),
         ('a,b\\,c,d\n"a\\",b,c,d\n', [("a", "b\\", "c", "d"), ("a\\", "b", "c", "d")]),
-        ("a,b,c,d\r\n", [("a", "b", "c", "d\r")]),
+        ("a,b,c,d\r\n", [("a", "b", "c", "d")]),
+        (
+            "a,b,c,\r\na,b,c,\\N\r\na,\r,c,d\r\r\n",
+            [("a", "b", "c", None), ("a", "b", "c", None), ("a", "\r", "c", "d\r")],
+        ),
         ('a,b,c,"d"\r\n', [("a", "b", "c", "d")]),
         ("   \n", ["   "]),
     ],
@@ -179,6 +183,7 @@ def test_records_as_spark_has_them(body: str, expected: list[Any], tmp_path: Pat
         ("a,b\nx,c,d\r\n1,2,3,4", [("a", "b\nx", "c", "d"), ("1", "2", "3", "4")]),
         ('a,b\rx,c,d\r\n1,"2\r3",3,4\r\n', [("a", "b\rx", "c", "d"), ("1", "2\r3", "3", "4")]),
         ("a,b,c,d\n1,2,3,4\r\n", ["a,b,c,d\n1,2,3,4"]),
+        ("a,b,c,d\r\n1,2,3,4\n", [("a", "b", "c", "d"), ("1", "2", "3", "4")]),
         ('a,"b\r\nc"\r\n1,2,3,4\r\n', ['a,"b\r\nc"', ("1", "2", "3", "4")]),
         ('\r\n\r\na,b,c,"d" \r\n\r\n', [("a", "b", "c", "d")]),
         ('a,b,"c\r\n', ['a,b,"c']),
@@ -241,7 +246,7 @@ def test_values_of_parquet_as_json(tmp_path: Path) -> None:
     assert record.text == (
         '{"QUERY_ID":"1","instant":"2026-03-01 08:00:00.123456+00:00","elsewhere":"2026-03-01 08:00:00.123456+00:00",'
         '"clock":"2026-03-01 08:00:00.123456","millis":"2026-03-01 08:00:00.12+00:00","day":"2026-03-01",'
-        '"decimal":1.50,"small":0.00000010,"large":100000000000000000000,"double":"1.5","nan":"NaN","truth":true,"bytes":"abc",'
+        '"decimal":1.50,"small":0.00000010,"large":100000000000000000000,"double":"1.5","truth":true,"bytes":"abc",'
         '"nested":[{"x":1},null]}'
     )
 
@@ -261,14 +266,14 @@ DOUBLES = {
     1.5: "1.5",
     0.0: "0.0",
     -12345678.25: "-12345678.25",
-    float("nan"): "NaN",
+    float("nan"): None,
     float("-inf"): "-Infinity",
     0.0005: "5.0E-4",
     9007199254740992.0: "9007199254740992.0",
     1e16: "1.0E16",
     1.25e300: "1.25E300",
 }
-"""Numbers in a column of doubles, and their texts: such a column may hold times or ids."""
+"""Numbers in a column of doubles, and their texts: such a column may hold times or ids. NaN is pandas' null."""
 
 
 def test_doubles_and_nanoseconds_of_parquet_are_the_same_with_spark(spark: SparkSession, tmp_path: Path) -> None:
@@ -284,8 +289,12 @@ def test_doubles_and_nanoseconds_of_parquet_are_the_same_with_spark(spark: Spark
         "small": pa.array([16777216.0] * number, pa.float32()),
     }
     pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+
+    def id_of(text: str | None) -> str:
+        return "" if text is None else f'"query_id":"{text}",'
+
     expected = [
-        f'{{"query_id":"{text}","at":"2026-09-01 08:00:00.123456+00:00","clock":"2026-09-01 08:00:00.123456",'
+        f'{{{id_of(text)}"at":"2026-09-01 08:00:00.123456+00:00","clock":"2026-09-01 08:00:00.123456",'
         '"many":[{"x":1.7882496005E9,"y":0.25}],"small":"16777216.0"}'
         for text in DOUBLES.values()
     ]
@@ -404,7 +413,7 @@ def test_what_is_no_json_stays_a_text(tmp_path: Path) -> None:
         pa.table({**names, "x": column, "y": pa.array([[text] for text in ["a"] * 8])}), tmp_path / "a.parquet"
     )
     found = [json.loads(record.text).get("x", "absent") for record in _records(tmp_path / "a.parquet")]
-    assert found == ["a", "absent", {"a": 1.5}, "{no", 7, DAMAGE, "", "absent"]
+    assert found == ["a", "absent", {"a": 1.5}, "{no", 7, "\udcff", "", "absent"]
 
 
 def test_bytes_are_texts_at_any_depth(spark: SparkSession, tmp_path: Path) -> None:

@@ -179,7 +179,7 @@ def test_a_column_in_two_letter_cases_must_say_the_same() -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [("66564.0", "66564.0"), ("1.10", "1.1"), ("true", "true"), ('{"a": 1.10}', '{"a":1.10}'), ("[1, 2]", "[1,2]"),
-     ("9" * 6000, "9" * 6000), ("1e400", "1e400"), ("NaN", "NaN")],
+     ("9" * 6000, "9" * 6000), ("1e400", "1e400")],
 )  # fmt: skip
 def test_a_text_takes_any_value(value: str, text: str) -> None:
     things = f'[{{"objectId":{value},"locations":[{value}]}}]'

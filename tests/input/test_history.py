@@ -72,6 +72,17 @@ def test_a_column_in_two_letter_cases_is_unreadable_unless_they_say_the_same() -
         assert line == HistoryLine("q", History(role_name="R"), is_unreadable=False)
 
 
+@pytest.mark.parametrize("given", [12, 12.0, "12", "12.0", "1.2E1"])
+def test_a_session_is_a_number_in_any_writing(given: Any) -> None:
+    line = read_history(json.dumps({"query_id": "q", "session_id": given}))
+    assert line == HistoryLine("q", History(session_id="12"), is_unreadable=False)
+
+
+def test_the_text_null_is_no_value() -> None:
+    line = read_history('{"query_id": "q", "role_name": "NULL", "rows_produced": "NULL", "warehouse_name": "null"}')
+    assert line == HistoryLine("q", NO_HISTORY, is_unreadable=False)
+
+
 def test_a_column_that_is_not_read_may_have_two_values() -> None:
     assert read_history(json.dumps({**FULL, "x": 1, "X": 2, "ERROR_CODE": "1", "error_code": "2"})) == READ
 

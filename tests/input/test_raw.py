@@ -127,7 +127,7 @@ def test_a_value_as_text(value: bytes, text: str | None, raw: str | None) -> Non
     ("text", "expected"),
     [
         ("[undefined, 'undefined', \"undefined\"]", '[null,"undefined","undefined"]'),
-        ("[NaN, -Infinity, +INF]", '["NaN","-Infinity","Infinity"]'),
+        ("[NaN, -Infinity, +INF]", '[null,"-Infinity","Infinity"]'),
         (r"""{'it\'s "so"': 'a\nb'}""", r'{"it\'s \"so\"":"a\nb"}'.replace("\\'", "'")),
         ('["\x00\n"]', r'["\u0000\n"]'),
         (" [ ] ", "[]"),
