@@ -133,4 +133,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         elements = (_plain(element) for element in value)
         return sorted((element for element in elements if element is not None), key=msgspec.json.encode) or None
+    if isinstance(value, float) and value.is_integer():  # an id, as columns of doubles have it
+        value = int(value)
     return value if value is None or isinstance(value, str) else msgspec.json.encode(value).decode()

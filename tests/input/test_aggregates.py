@@ -88,6 +88,8 @@ def test_the_same_row_written_otherwise_has_the_same_key() -> None:
         "objects_modified": None,
     }
     assert ident(again) == ident(two)
+    of_doubles = {**two, "base_objects_accessed": [{**ORDERS, "objectId": 1.0}, CUSTOMERS]}
+    assert ident(of_doubles) == ident(two)
 
 
 def test_every_form_of_ddl_properties_is_the_same_calls(tmp_path: Path) -> None:
