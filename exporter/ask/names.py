@@ -350,7 +350,7 @@ def _renamed(
     """Notes on objects that had the name and have another now, and on names that no object had at the time ``at``."""
     for at in values_of(params, "at"):
         if not any(holder.holds(instant("at", at)) for holder in holders):
-            yield f"No object was called {name} at {at}. There is:{_listed(holders)}"
+            yield f"No object was called {name} at {at}, as far as rows say. There is:{_listed(holders)}"
     gone = {holder.iri: holder for holder in holders if holder.until is not None}
     for iri in {holder.iri for holder in holders if holder.until is None}:
         gone.pop(iri, None)

@@ -382,7 +382,7 @@ def test_an_ambiguous_id_has_the_default_kind_of_the_question(whole: Store) -> N
         ("user-history", {"user_name": "BENN"}, "There is no user BENN in the graph. The nearest: BEN."),
         ("policy-access", {"user_name": "NOBODY"}, "There is no user NOBODY in the graph."),
         ("enforced-policy", {"query_id": "q77"}, "There is no query q77 in the graph."),
-        ("lineage-as-of", {"object_name": "D.S.A", "at": "2025-01-01"}, "No object was called D.S.A at 2025-01-01."),
+        ("lineage-as-of", {"object_name": "D.S.A", "at": "2025-01-01"}, "No object was called D.S.A at 2025-01-01, as"),
     ],
 )  # fmt: skip
 def test_an_unknown_name_is_reported(question: str, given: dict[str, str], note: str, whole: Store) -> None:
