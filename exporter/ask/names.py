@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
-from exporter.ask.lookups import TABLE_STAGE
+from exporter.ask.lookups import TABLE_STAGE, lasting
 from exporter.ask.parameters import Parameter, ParameterValues, instant, values_of
 from exporter.errors import UsageError
 from exporter.model.identifiers import match_name
@@ -322,11 +322,11 @@ def _kind_of_name(holder: NameHolder) -> str | None:
     return "Table" if holder.domain == "View" else holder.domain
 
 
-def _listed(holders: Iterable[NameHolder]) -> str:
+def _listed(holders: Sequence[NameHolder]) -> str:
     lines = [
         f"\n  {visible(holder.thing)}" + (f", {visible(holder.name)}, from {holder.since}" if holder.name else "")
         + (f" until {holder.until}" if holder.until else "")
-        for holder in holders
+        for holder in lasting(holders)
     ]  # fmt: skip
     more = [f"\n  and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
     return "".join([*lines[:_SHOWN], *more])

@@ -81,3 +81,12 @@ def test_the_order_of_rows_in_a_file_does_not_matter(tmp_path: Path) -> None:
         graph_of([list(ordered)], folder)
         texts.add("".join(sorted(path.read_text() for path in (folder / "out" / "graph").rglob("*.ttl"))))
     assert len(texts) == 1
+
+
+def test_notes_leave_out_a_name_that_nothing_could_be_called_by(tmp_path: Path) -> None:
+    graph = graph_of([[*STORIES["two-renames"], AROUND[0]]], tmp_path)
+    (note,) = [one for one in ask(graph, find("who-accessed"), {"object_name": "D.S.Y"}).notes if "its names" in one]
+    assert (
+        "its names: D.S.Z from 2026-01-01T00:01:00Z until 2026-01-01T00:02:00Z, D.S.B from 2026-01-01T00:02:00Z."
+        in note
+    )

@@ -179,7 +179,8 @@ def _in_words(graph: Lookups, entry: Succession, *, has_accounts: bool) -> str:
     ``D.S.T.EMAIL (since 2026-09-02T03:00:00Z; 3 objects, the latest object_id=4; masked: object_id=1)``; without ids,
     ``D.S.T.EMAIL (View since 2026-09-02T03:00:00Z; masked: Table)``. Of one that got the name several times, all.
     """
-    holder, named = entry.holder, sorted(entry.columns - {WHOLE})
+    holder = entry.holder
+    named = graph.spelled(holder.iri, sorted(entry.columns - {WHOLE}))
     place = f"{holder.name}.{first_of(named, _SHOWN)}" if named else holder.name
     owner = graph.of_account(holder.iri) if has_accounts or graph.is_of_other(holder.iri) else ""
     until = f" until {holder.until}" if holder.until else ""
