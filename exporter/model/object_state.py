@@ -47,15 +47,16 @@ def names_in_order(queries: Collection[NamesOfQuery]) -> list[str]:
     """
     if len(queries) == 1:
         return [name for _, names in queries for _, name in names]
-    ranks, moves = dict[str, int](), list[tuple[str, str]]()
+    ranks, moves, is_clear = dict[str, int](), list[tuple[str, str]](), True
     for _, names in queries:
         for rank, name in names:
             # A given name is later than a name that is seen at the same time, so each name begins once at a time.
             ranks[name] = max(rank, ranks.get(name, 0))
-        seen = [match_name(name) for rank, name in names if not rank]
-        given = [match_name(name) for rank, name in names if rank]
-        moves += product(seen or [""], given)
-    places = {name: place for place, name in enumerate(_in_turn(moves))}
+        seen = {match_name(name) for rank, name in names if not rank}
+        given = {match_name(name) for rank, name in names if rank}
+        moves += product(seen or {""}, given)
+        is_clear &= not given or (len(seen) < 2 and len(given) == 1)
+    places = {name: place for place, name in enumerate(_in_turn(moves) if is_clear else ())}
     return sorted(ranks, key=lambda name: (ranks[name], places.get(match_name(name), 0), name))
 
 

@@ -57,6 +57,11 @@ def test_names_that_are_only_seen_come_before_those_that_are_given() -> None:
     assert names_in_order(seen) == ["D.S.X", Y]
 
 
+def test_a_query_that_shows_two_names_before_is_in_no_order() -> None:
+    unclear: NamesOfQuery = "q9", ((0, A), (0, Z), (1, Y))
+    assert names_in_order([*renames((Y, B)), unclear])[-1] == Y
+
+
 def test_a_swap_that_is_cut_ends_the_name_that_a_rename_gave() -> None:
     cut: NamesOfQuery = "q9", ((0, Y), CUT_NAME)
     assert names_in_order([*renames((Z, Y)), cut]) == [Z, Y, ""]
