@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from itertools import product
 from typing import Final, NamedTuple
 
 from exporter.ask.lookups import Lookups, NameHolder, account_part
-from exporter.ask.triples import Solution, in_utc
+from exporter.ask.triples import LATE, Solution, in_utc
 from exporter.model.clones import BEGINS, ENDS, RESTORES, taken_back
 from exporter.model.identifiers import match_name, parts_of
 from exporter.model.object_state import ContainerEvent
@@ -125,9 +126,16 @@ class ContainerHistory:
         self._restored = {undrop: end for end, undrop in self.undone.items()}
         self._times = [statement.time for statement in self.statements]
         self._of_name: dict[str, list[int]] = {}
+        self._former: dict[
+            str, set[str]
+        ] = {}  # schema or database -> those that were renamed to it, or swapped with it
         for place, statement in enumerate(self.statements):
             for name in {match_name(name) for name in (*statement.names, statement.source) if name}:
                 self._of_name.setdefault(name, []).append(place)
+            if statement.other:
+                self._former.setdefault(match_name(statement.other), set()).add(match_name(statement.name))
+            if statement.operation == SWAP:
+                self._former.setdefault(match_name(statement.name), set()).add(match_name(statement.other))
 
     def count_until(self, time: datetime) -> int:
         """How many statements there were until a time."""
@@ -204,6 +212,18 @@ class ContainerHistory:
             if other:
                 yield statement_place, name, other
                 name = other
+
+    def former_names(self, name: str) -> set[str]:
+        """The names that an object with a name may have had before RENAMEs and SWAPs of what it is in, at any time."""
+        found, waiting = set[str](), [name]
+        while waiting:
+            one = waiting.pop()
+            former = {
+                renamed(one, text, before) for text in containers_of(one) for before in self._former.get(text, ())
+            }
+            waiting += former - found
+            found |= former
+        return found - {name}
 
     def _last(self, name: str, before: int) -> int:
         """The place of the last statement on what a name is in, before a place; -1 if there is none. A CLONE of it
@@ -341,6 +361,28 @@ def _statement(row: Solution, operation: str, name: str, other: str, source: str
     at, iri, change = row["time"], row["made"], row["change"]
     has_id, end = bool(row["id"]), in_utc(row["end"] or at)
     return ContainerStatement(in_utc(at), at, row["query_id"], operation, name, other, iri, has_id, change, source, end)
+
+
+def names_with_containers(graph: Lookups, history: ContainerHistory, thing: str) -> Iterator[NameHolder]:
+    """The names that an object got with its schema or database, by RENAME or SWAP, and that no row gives it, in order.
+    Each begins with the statement, and ends with the next one, or where a row gives the object another name. None from
+    before a query that still has the former one. Where a row gives the same name later, that one is the name.
+    """
+    names = graph.names_of(thing)
+    for holder, following in zip(names, [*names[1:], None], strict=True):
+        last = max(in_utc(time) for time in (holder.since, holder.seen) if time)
+        end = LATE if holder.until is None else in_utc(holder.until)
+        moved = list[NameHolder]()
+        for place, _, name in history.forward(match_name(holder.name), history.count_until(last)):
+            statement = history.statements[place]
+            if statement.time >= end:
+                break
+            if statement.other:
+                moved[-1:] = [replace(former, until=statement.at) for former in moved[-1:]]
+                moved.append(replace(holder, since=statement.at, name=name, seen=None))
+        if moved and following is not None and (moved[-1].until, moved[-1].key) == (following.since, following.key):
+            moved.pop()
+        yield from moved
 
 
 def periods_inside(graph: Lookups, thing: str, whole: str) -> Iterator[tuple[datetime, datetime | None]]:

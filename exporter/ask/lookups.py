@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -75,6 +75,13 @@ class NameHolder:
         """Whether the object had the name at a time."""
         has_begun = datetime.fromisoformat(self.since) <= time
         return has_begun and (self.until is None or time < datetime.fromisoformat(self.until))
+
+
+def lasting(names: Sequence[NameHolder]) -> list[NameHolder]:
+    """The names that an object had for a time; all of them, if there is none: two RENAMEs of one moment give a name
+    that nothing can have been called by.
+    """
+    return [name for name in names if name.until != name.since] or [*names]
 
 
 class Lookups(Triples):
@@ -367,6 +374,12 @@ class Lookups(Triples):
     def columns_of(self, thing: str, names: Collection[str] = ()) -> list[str]:
         """The columns of an object; with ``names``, as they are compared, only those that have one of these."""
         return [column for column, name in self.once(_columns_of, thing) if not names or name in names]
+
+    def spelled(self, thing: str, columns: Iterable[str]) -> list[str]:
+        """The names of columns of an object as rows spell them. ``columns``: as names are compared, in order."""
+        own = ((name, self.text(column, "ah:columnName") or "") for column, name in self.once(_columns_of, thing))
+        spelled = dict(sorted(own, key=lambda names: names[1], reverse=True))  # of several the first by the alphabet
+        return [spelled.get(name) or name for name in columns]
 
     def renamed_columns(self, column: str) -> Iterator[str]:
         """The columns that a column was renamed from or to: the same one under its other names."""

@@ -36,17 +36,17 @@ _STEP: Final = """\
   OPTIONAL { ?written ah:objectName ?spelled }
   OPTIONAL { ?target rdfs:label ?label }
   OPTIONAL { ?target ah:objectId ?id }
-  BIND(COALESCE(?spelled, ?label, ?id, STR(?target)) AS ?name)
+  BIND(COALESCE(?label, ?id, STR(?target)) AS ?latest)
   OPTIONAL { ?written ah:wroteColumn/ah:columnName ?column }
 }
 """
 _FIRST_STEPS: Final = f"""\
-SELECT ?source_name ?read ?written ?target ?name ?column WHERE {{
+SELECT ?source_name ?read ?written ?target ?spelled ?latest ?time ?column WHERE {{
 @first_reads@
   ?written prov:wasGeneratedBy ?query .
 {_STEP}"""
 _STEPS: Final = f"""\
-SELECT ?read ?written ?target ?name ?column WHERE {{
+SELECT ?read ?written ?target ?spelled ?latest ?time ?column WHERE {{
   VALUES ?object {{ @object@ }}
   ?read prov:specializationOf ?object .
 {_STEP}"""
@@ -155,7 +155,14 @@ class Movement:
         """The edge, and the positions of the versions read and written in their chains."""
         from_chain, read = self._place(row["read"])
         to_chain, written = self._place(row["written"])
-        return ChainEdge(row["target"], row["name"], from_chain, to_chain), (read, written)
+        return ChainEdge(row["target"], self._name(row), from_chain, to_chain), (read, written)
+
+    def _name(self, row: Solution) -> str:
+        """What the row of a query calls what it wrote; where it gives no name there, the one of that time."""
+        if row["spelled"]:
+            return row["spelled"]
+        target = row["target"]
+        return self._graph.name_at(target, row["time"]) if self._graph.names_of(target) else row["latest"]
 
     def _place(self, version: str) -> tuple[str, int]:
         """The first version of the chain that ``version`` is in, and its position in that chain."""

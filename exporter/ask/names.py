@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
-from exporter.ask.lookups import TABLE_STAGE
+from exporter.ask.lookups import TABLE_STAGE, lasting
 from exporter.ask.parameters import Parameter, ParameterValues, instant, values_of
 from exporter.errors import UsageError
 from exporter.model.identifiers import match_name
@@ -322,11 +322,11 @@ def _kind_of_name(holder: NameHolder) -> str | None:
     return "Table" if holder.domain == "View" else holder.domain
 
 
-def _listed(holders: Iterable[NameHolder]) -> str:
+def _listed(holders: Sequence[NameHolder]) -> str:
     lines = [
         f"\n  {visible(holder.thing)}" + (f", {visible(holder.name)}, from {holder.since}" if holder.name else "")
         + (f" until {holder.until}" if holder.until else "")
-        for holder in holders
+        for holder in lasting(holders)
     ]  # fmt: skip
     more = [f"\n  and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
     return "".join([*lines[:_SHOWN], *more])
@@ -350,7 +350,7 @@ def _renamed(
     """Notes on objects that had the name and have another now, and on names that no object had at the time ``at``."""
     for at in values_of(params, "at"):
         if not any(holder.holds(instant("at", at)) for holder in holders):
-            yield f"No object was called {name} at {at}. There is:{_listed(holders)}"
+            yield f"No object was called {name} at {at}, as far as rows say. There is:{_listed(holders)}"
     gone = {holder.iri: holder for holder in holders if holder.until is not None}
     for iri in {holder.iri for holder in holders if holder.until is None}:
         gone.pop(iri, None)

@@ -195,6 +195,7 @@ def _answer_object(graph: OpenGraph, arguments: Arguments) -> Json:
     notes = [*graph.site.short_queries([thing.iri]), *([OTHERS] if namesakes.rows else [])]
     questions = {**_OF_OBJECT, **(_OF_GRANTEE if is_grantee or arguments.text("part") in _OF_GRANTEE else {})}
     parts = _asking(graph, arguments, questions, object=thing.iri)
+    parts["names"] = partial(graph.site.names, PageSubject(thing))
     parts["columns"] = partial(_columns, graph, thing, parts["columns"])
     parts |= {name: partial(ask, graph.site, PageSubject(thing)) for name, ask in _OF_PERIODS.items()}
     answer = _answer_parts(graph, arguments, parts, absent, notes)

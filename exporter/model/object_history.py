@@ -142,7 +142,7 @@ class VersionHistory:
         """Answers to this query, and later answers to earlier ones. ``at``: its start (microseconds since 1970)."""
         self._now.first = self._now.first or requester.query_id
         if use_at_start.names:
-            self._names.add(at, use_at_start.names)
+            self._names.add(at, requester.query_id, use_at_start.names)
         self._settings.enforced(at, use_at_start.masks)
         for setting in use_at_start.settings:
             yield from self._of_settings(self._settings.set(requester, at, setting))

@@ -6,8 +6,9 @@ are derived from what is known.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import chain
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from itertools import chain, product
 from typing import Final, NamedTuple
 
 from msgspec import Struct, field
@@ -30,6 +31,58 @@ CUT_NAME: Final = (2, "")
 """Among the names that a query shows or gives: a SWAP gives one that Snowflake cut, so the present name ends."""
 
 
+NamesOfQuery = tuple[str, SeenNames]
+"""The id of a query that gives an object a name, empty for one that only shows names; and these names."""
+
+
+def names_of_query(query_id: str, names: SeenNames) -> NamesOfQuery:
+    """The names with the id of the query, if it gives one: queries that show the same names are one."""
+    return (query_id if names[-1][0] else ""), names
+
+
+def names_in_order(queries: Collection[NamesOfQuery]) -> list[str]:
+    """The names that queries of one time show or give an object, each once, the present one last. Names that are only
+    seen come first. Those that are given follow on each other: the row of a RENAME or SWAP has the name before it and
+    that after it. Where this gives no order, or several, they go by the alphabet.
+    """
+    if len(queries) == 1:
+        return [name for _, names in queries for _, name in names]
+    ranks, moves, is_clear = dict[str, int](), list[tuple[str, str]](), True
+    for _, names in queries:
+        for rank, name in names:
+            # A given name is later than a name that is seen at the same time, so each name begins once at a time.
+            ranks[name] = max(rank, ranks.get(name, 0))
+        seen = {match_name(name) for rank, name in names if not rank}
+        given = {match_name(name) for rank, name in names if rank}
+        moves += product(seen or {""}, given)
+        is_clear &= not given or (len(seen) < 2 and len(given) == 1)
+    places = {name: place for place, name in enumerate(_in_turn(moves) if is_clear else ())}
+    return sorted(ranks, key=lambda name: (ranks[name], places.get(match_name(name), 0), name))
+
+
+def _in_turn(moves: Sequence[tuple[str, str]]) -> list[str]:
+    """The names that moves give, each from a name to another one, in the only order in which each begins where the one
+    before it ended; empty if there is none, or several.
+    """
+    left, surplus = defaultdict[str, Counter[str]](Counter), Counter[str]()
+    for before, after in moves:
+        left[before][after] += 1
+        surplus.update({before: 1})
+        surplus.subtract({after: 1})
+    begins, given = [name for name, number in surplus.items() if number > 0], list[str]()
+    if len(begins) != 1:
+        return []
+    name = begins[0]
+    while following := +left[name]:
+        if len(following) > 1:
+            return []
+        (following_name,) = following
+        left[name].subtract({following_name: 1})
+        given.append(following_name)
+        name = following_name
+    return given if len(given) == len(moves) else []
+
+
 class NameHistory:
     """A name begins when it is first seen, or with the RENAME or SWAP that gives it. It ends when another is seen, when
     another object takes it, when the object is dropped, or when a SWAP gives one that is unknown. Another spelling of
@@ -38,7 +91,7 @@ class NameHistory:
 
     def __init__(self, names: Iterable[SavedName] = ()) -> None:
         self._at = 0
-        self._pending: dict[str, int] = {}
+        self._pending = set[NamesOfQuery]()
         self._held = list(names)
 
     def kept(self) -> list[SavedName]:
@@ -49,17 +102,15 @@ class NameHistory:
     def present(self) -> tuple[str, int] | None:
         """The present name and when it was last seen; None if there is none."""
         if self._pending:
-            return max((after, name) for name, after in self._pending.items())[1], self._at
+            return names_in_order(self._pending)[-1], self._at
         return (self._held[-1][0], self._held[-1][2]) if self._held else None
 
-    def add(self, at: int, names: SeenNames) -> None:
+    def add(self, at: int, query_id: str, names: SeenNames) -> None:
         """Add the names that a query shows or gives at its start, in order of time."""
         if at != self._at:
             self._append_pending()
             self._at = at
-        for after, name in names:
-            # A given name is later than a name that is seen at the same time, so each name begins once at a time.
-            self._pending[name] = max(after, self._pending.get(name, 0))
+        self._pending.add(names_of_query(query_id, names))
 
     def end(self, at: int) -> None:
         """Another object took the present name. If this one has it again later, the name begins anew."""
@@ -69,14 +120,14 @@ class NameHistory:
             self._held[-1] = name, since, last, max(at, last + 1)
 
     def _append_pending(self) -> None:
-        for _, name in sorted((after, name) for name, after in self._pending.items()):
+        for name in names_in_order(self._pending):
             if not name:
                 self._held[-1:] = [(*last[:3], self._at if last[3] is None else last[3]) for last in self._held[-1:]]
             elif self._held and match_name(self._held[-1][0]) == match_name(name) and self._held[-1][3] is None:
                 self._held[-1] = *self._held[-1][:2], self._at, None
             else:
                 self._held.append((name, self._at, self._at, None))
-        self._pending = {}
+        self._pending = set()
 
     def periods(
         self, seen: dict[str, tuple[int, int]], taken: int | None = None, dropped: int | None = None
@@ -226,8 +277,8 @@ class Profile(Struct, gc=False):
     ``made``: the earliest start of a query that created it; ``temporary``: the same for CREATE TEMPORARY; ``unclear``:
     whether a query wrote it and its row does not say from what; only if events are made and helpers are bridged.
     ``shown``: the latest query that names the object: its start, or its end if it writes or changes the object; its id.
-    ``called``: the latest name: when it was seen, whether a RENAME or SWAP gave it, the name. ``first``: the first
-    query that names it: its start, its id, whether it creates the object.
+    ``called``: the start of the latest queries that name it, and the names that these show or give. ``first``: the
+    first query that names it: its start, its id, whether it creates the object.
 
     In an update these are of the current day only: ``signs``: its CREATEs and DROPs; ``drops`` and UNDROPs of the
     object, and REPLACEs of a tag or policy; ``elements``: keys of tags and policies set on it, of what was granted to
@@ -260,7 +311,7 @@ class Profile(Struct, gc=False):
     unclear: bool = False
     signs: set[Sign] = field(default_factory=set)
     shown: tuple[int, str] = (NEVER, "")
-    called: tuple[int, int, str] = (NEVER, 0, "")
+    called: tuple[int, frozenset[NamesOfQuery]] = (NEVER, frozenset())
     takes: set[tuple[int, str, str]] = field(default_factory=set)
     remade: set[ContainerEvent] = field(default_factory=set)
     first: tuple[int, str, bool] = (-NEVER, "", False)

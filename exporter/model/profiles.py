@@ -19,7 +19,16 @@ from exporter.model.effects import CREATES, DROP_OR_UNDROP, effects, is_rename, 
 from exporter.model.facts import Change, Content, ObjectReference, QueryFacts, Setting
 from exporter.model.grants import setting_of_grant
 from exporter.model.identifiers import ROUTINE_KINDS, known_name
-from exporter.model.object_state import ATTRIBUTES, CUT_NAME, ContainerEvent, NameAndAccount, Profile, SeenNames
+from exporter.model.object_state import (
+    ATTRIBUTES,
+    CUT_NAME,
+    ContainerEvent,
+    NameAndAccount,
+    NamesOfQuery,
+    Profile,
+    SeenNames,
+    names_of_query,
+)
 from exporter.model.objects import containers, runs_in
 from exporter.model.other_accounts import account_in
 from exporter.model.query import objects
@@ -236,8 +245,10 @@ def add(
         for name in attributes.names:
             _see(profile.names, name, seen)
         _add_times(profile, attributes, facts)
-        for after, name in content.names.get(key, ()):
-            profile.called = max(profile.called, (facts.start, after, name))
+        names = content.names.get(key)
+        if names is not None:
+            own = frozenset((names_of_query(facts.query_id, names),))
+            profile.called = _latest(profile.called, (facts.start, own))
     for thing in chain(content.containers, runs_in(facts.history)):
         profile = _profile(profiles, account, thing.key)
         if thing.domain is not None:
@@ -292,7 +303,7 @@ def merge(profile: Profile, other: Profile) -> None:
     profile.takes.update(other.takes)
     profile.remade.update(other.remade)
     profile.first = min(profile.first, other.first)
-    profile.shown, profile.called = max(profile.shown, other.shown), max(profile.called, other.called)
+    profile.shown, profile.called = max(profile.shown, other.shown), _latest(profile.called, other.called)
     for name, seen in other.names.items():
         _see(profile.names, name, seen)
     for name, at in other.given_at.items():
@@ -301,6 +312,15 @@ def merge(profile: Profile, other: Profile) -> None:
         profile.last_changes[name] = max(profile.last_changes.get(name, change), change)
     if other.comment is not None:
         profile.comment = max(profile.comment or other.comment, other.comment)
+
+
+def _latest(
+    called: tuple[int, frozenset[NamesOfQuery]], other: tuple[int, frozenset[NamesOfQuery]]
+) -> tuple[int, frozenset[NamesOfQuery]]:
+    """The later of two; of one time, both together."""
+    if called[0] == other[0]:
+        return called[0], called[1] | other[1]
+    return called if called[0] > other[0] else other
 
 
 def _earliest(number: int | None, other: int | None) -> int | None:

@@ -21,7 +21,7 @@ from exporter.graph.nodes.agents import owners
 from exporter.model.answers import Dataset, HelperSigns, ObjectSpelling
 from exporter.model.clones import COPIED, RESTORES
 from exporter.model.identifiers import UNKNOWN_KIND, canonical_name
-from exporter.model.object_state import NEVER, Absence, Drop, Profile, Take
+from exporter.model.object_state import NEVER, Absence, Drop, Profile, Take, names_in_order
 from exporter.model.other_accounts import account_in
 from exporter.model.profiles import merge
 from exporter.openlineage.datasets import DatasetProfile, dataset_event, facets_for_runs, facets_of, profiles_of
@@ -141,7 +141,8 @@ def _to_names(profile: Profile) -> list[Message]:
         names, known_by = sorted({canonical_name(name) for name in _names_of_object(profile)}), NameRank.HAS_ID
     else:
         return []
-    last, messages = canonical_name(profile.called[2]), list[Message]()
+    called, messages = names_in_order(profile.called[1]), list[Message]()
+    last = canonical_name(called[-1]) if called else ""
     undrops = sorted((at, query_id) for at, query_id, operation in profile.drops if operation == RESTORES)
     for name in names:
         takes = sorted((at, query_id) for at, query_id, taken in profile.takes if canonical_name(taken) == name)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from exporter.settings import Settings
 
 STATE: Final = "state"
-FORM: Final = 7
+FORM: Final = 8
 """The form of the state in DIR. A new one is needed for every change after which older messages mean something else or
 are in other files.
 """

@@ -260,7 +260,7 @@ def _only(shown: PageSubject) -> str:
 
 def _names(site: Site, shown: PageSubject) -> Answer:
     """The names of an object; of several, each with the id of the object."""
-    answer = site.ask("page-names", {"object": shown.iris})
+    answer = site.names(shown)
     columns = tuple(column for column in answer.columns if shown.name or column not in {"id", "object_iri"})
     return with_rows(replace(answer, columns=columns), answer.dicts())
 

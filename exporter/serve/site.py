@@ -16,6 +16,7 @@ from urllib.parse import unquote
 from exporter.ask import stores
 from exporter.ask.answers import Answer, with_rows
 from exporter.ask.lookups import TABLE_STAGE
+from exporter.ask.notes.container_changes import UNLISTED
 from exporter.ask.notes.left_out import QUERIES_OF_USERS, SINGLE_READS, has_no_single_reads, left_out, settings_of
 from exporter.ask.parameters import instant
 from exporter.ask.questions import Question, questions
@@ -382,6 +383,16 @@ class Site:
         policies = {row["column_name"]: row["policies"] for row in covered.dicts()}
         rows = ({**row, "policies": policies.get(row["column_name"]) or row["policies"]} for row in columns.dicts())
         return with_rows(columns, rows)
+
+    def names(self, shown: PageSubject) -> Answer:
+        """The names of what a page is about; with notes on what had its name before with a schema or database that was
+        renamed or swapped since, and not in a row: it is not among those that had the name.
+        """
+        answer = self.ask("page-names", {"object": shown.iris})
+        name = shown.name or shown.thing.name
+        of_name = self.ask("former-names", {"object_name": name}).notes if name else ()
+        notes = [note for note in of_name if UNLISTED in note and not note.startswith(tuple(answer.notes))]
+        return replace(answer, notes=[*answer.notes, *notes])
 
     def short_queries(self, iris: Sequence[str]) -> list[str]:
         """What the reader of a hybrid table has to know of its short queries."""

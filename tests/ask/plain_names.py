@@ -6,12 +6,13 @@ import re
 from collections import defaultdict
 from datetime import timedelta
 from functools import cached_property
+from itertools import pairwise, permutations
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.facts import plain_reading as plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from datetime import datetime
 
 Json = dict[str, Any]
@@ -43,12 +44,18 @@ class Names:
         """By object the names that it had, each from when on and until when, in their order.
 
         A name holds from where it is first seen, or from the change that gives it, until another is seen. At one time
-        what a change gives comes last; beyond that the rows do not tell, and names go by the alphabet.
+        what a change gives comes last. Several changes of one time go on from each other's names, if there is one way
+        to do so; beyond that the rows do not tell, and names go by the alphabet.
         """
         seen: dict[str, dict[tuple[datetime, str], int]] = defaultdict(dict)
-        for key, time, name, given in self._sightings():
+        by_query: dict[tuple[str, datetime], dict[str, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
+        for key, time, name, given, query in self._sightings():
             seen[key][time, name] = max(given, seen[key].get((time, name), 0))
-        return {key: _turns(sorted((time, given, name) for (time, name), given in found.items()))
+            in_query = by_query[key, time][query]
+            in_query[name] = max(given, in_query.get(name, 0))
+        return {key: _turns([(time, given, name) for time, given, _, name in sorted(
+                    (time, given, _place(name, by_query[key, time].values()), name)
+                    for (time, name), given in found.items())])
                 for key, found in seen.items()}  # fmt: skip
 
     def end(self, key: str, time: datetime) -> None:
@@ -59,7 +66,7 @@ class Names:
 
     def last_seen(self, key: str) -> datetime:
         """When a row last names the object."""
-        return max(at for one, at, _, _ in self._sightings() if one == key)
+        return max(at for one, at, *_ in self._sightings() if one == key)
 
     def label(self, key: str) -> str | None:
         """The latest name; a place goes by itself, and what no row names by its id."""
@@ -76,17 +83,17 @@ class Names:
     def ever_called(self, key: str) -> set[str]:
         return {name for name, _, _ in self.held.get(key, [])}
 
-    def _sightings(self) -> Iterator[tuple[str, datetime, str, int]]:
+    def _sightings(self) -> Iterator[tuple[str, datetime, str, int, str]]:
         for row in self._rows:
             time = plain.time(row["query_start_time"])
             for key, name in self.named(row):
                 if plain.said(name):
-                    yield key, time, str(name), 0
+                    yield key, time, str(name), 0, row["query_id"]
             change = row.get("object_modified_by_ddl") or {}
             for given in ("objectName", "swapTargetName"):
                 name = plain.said(value((change.get("properties") or {}).get(given)))
                 if name and plain.number(change.get("objectId")):
-                    yield str(plain.key(change)), time, name, 1
+                    yield str(plain.key(change)), time, name, 1, row["query_id"]
 
     def named(self, row: Json) -> Iterator[tuple[str, str | None]]:
         """Every object that the row shows, with its name."""
@@ -110,6 +117,23 @@ class Names:
                 # Known by its name alone: what has the new one is another object.
                 yield plain.key({"objectDomain": change.get("objectDomain"), "objectName": name}) or "", name
             yield from _beside(change)
+
+
+def _place(name: str, queries: Collection[dict[str, int]]) -> int:
+    """Where a name is among those that queries of one time give, each before and after; 0 where that is not clear."""
+    changes = [names for names in queries if max(names.values())]
+    moves = [([matched(one) for one in names if not names[one]], [matched(one) for one in names if names[one]])
+             for names in changes]  # fmt: skip
+    if not 1 < len(moves) < 7 or any(len(before) > 1 or len(after) > 1 for before, after in moves):
+        return 0
+    ways = {
+        tuple(after[0] for _, after in ordered)
+        for ordered in permutations(moves)
+        if all(one[1] == following[0] for one, following in pairwise(ordered))
+        if not any(one[1] == ordered[0][0] for one in ordered[-1:])  # a circle begins anywhere
+    }
+    (way,) = ways if len(ways) == 1 else [()]
+    return max((number for number, one in enumerate(way) if one == matched(name)), default=0)
 
 
 def _turns(seen: list[tuple[datetime, int, str]]) -> list[tuple[str, datetime, datetime | None]]:

@@ -18,7 +18,7 @@ from tests.ask import stories
 from tests.ask.stories import days, exported, flat
 from tests.ask.test_clones import place, table
 from tests.ask.test_ends import SET_TAG, granted
-from tests.ask.test_names import changed, copied, read
+from tests.ask.test_names import SET_MASK, changed, copied, read
 from tests.serve.conftest import sited
 
 if TYPE_CHECKING:
@@ -249,3 +249,109 @@ def test_what_became_of_the_schema_of_a_policy_is_told_of_reads_that_it_masked(
     graph = stories.told({"one": [masked, ended, read(table("D.S.A", None))]}, tmp_path)
     (note,) = on_containers(graph, "unmasked-reads")
     assert note.endswith("the answer may have P.S.MASK as if that had not been done.")
+
+
+# --- what another object took the new name of, before a row showed it -------------------------------------------------
+
+MASKED: Final = changed(A, columns=SET_MASK)
+SWAPPED_ALONE: Final = [
+    changed(place(one, None), swapTargetDomain={"value": "Schema"}, swapTargetName={"value": other})
+    for one, other in (("D.S", "D.T"), ("D.T", "D.S"))
+]
+MOVES: Final[dict[str, tuple[list[dict[str, Any]], str, str]]] = {
+    "rename": ([RENAMED], "D.S2.A", DONE["rename"]),
+    "rename-of-database": (
+        [changed(place("D", 70), objectName={"value": "D2"})], "D2.S.A",
+        "D was renamed to D2 at 2026-01-01T00:03:00Z (query q3)",
+    ),
+    "swap": (
+        [SWAPPED_ALONE[0], {**SWAPPED_ALONE[1], "again": True}], "D.T.A",
+        "D.S was swapped with D.T at 2026-01-01T00:03:00Z (query q3)",
+    ),
+}  # fmt: skip
+TAKEN: Final = {
+    name: [FILL, MASKED, *moves, read(SOURCE), changed(table(new, 9), "REPLACE"), read(table(new, 9), "BEN")]
+    for name, (moves, new, _) in MOVES.items()
+}
+OF_FORMER: Final[dict[str, dict[str, str]]] = {
+    "root-cause": {"column_name": "C"}, "column-copies": {"column_name": "C"},
+    "lineage-as-of": {"at": "2026-01-01T00:04"}, "writers": {}, "end-up": {}, "former-names": {}, "who-accessed": {},
+    "unmasked-reads": {}, "tag-history": {},
+}  # fmt: skip
+"""Questions of which the former object under the name is a part, and of a time at which it had it."""
+
+
+@pytest.fixture(scope="module")
+def taken(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return stories.told(TAKEN, tmp_path_factory.mktemp("taken"))
+
+
+@pytest.mark.parametrize("story", TAKEN)
+@pytest.mark.parametrize("question", OF_FORMER)
+def test_the_way_back_from_a_new_name_is_told_though_another_object_has_it(
+    question: str, story: str, taken: Store
+) -> None:
+    """Table 3 was D.S.A, and had the new name until table 9 took it."""
+    _, new, done = MOVES[story]
+    (told,) = on_containers(stories.of(story, taken), question, object_name=new, **OF_FORMER[question])
+    assert told.startswith(done)
+    assert told.endswith("Ask for D.S.A, too.")
+
+
+@pytest.mark.parametrize("story", TAKEN)
+def test_it_is_not_told_of_a_time_in_which_the_other_object_had_the_name(story: str, taken: Store) -> None:
+    graph, new = stories.of(story, taken), MOVES[story][1]
+    assert on_containers(graph, "lineage-as-of", object_name=new, at="2026-01-01T00:05:30") == []
+    assert on_containers(graph, "who-accessed", object_name=new, since="2026-01-01T00:05:30") == []
+    assert on_containers(graph, "exposure", object_name=new) == []
+    assert on_containers(graph, "writers", object_id="9", domain="Table") == []
+
+
+@pytest.mark.parametrize("story", TAKEN)
+@pytest.mark.parametrize("given", [{}, {"object_name": ""}])
+def test_what_another_object_lost_with_the_new_name_is_told(story: str, given: dict[str, str], taken: Store) -> None:
+    graph, new = stories.of(story, taken), MOVES[story][1]
+    since = {"since": "2026-01-01T00:04"}
+    for question, in_time in (("unmasked-reads", {}), ("unmasked-copies", {}), ("changes", since)):
+        named = {**dict.fromkeys(given, new), **in_time} if question == "unmasked-reads" else in_time
+        notes = ask(graph, find(question), named).notes
+        (note,) = [one for one in notes if "got the name of one that was masked" in one]
+        assert f": {new}.C (object_id=9 since 2026-01-01T00:05:00Z; masked: object_id=3)." in note
+        assert not any("does not apply" in one for one in notes)
+    for question in ("policy-coverage", "tag-history", "changes"):
+        named = since if question == "changes" else dict.fromkeys(given, new)
+        if named or question == "policy-coverage":
+            notes = ask(graph, find(question), named).notes
+            (note,) = [one for one in notes if "got the name of one that had a tag" in one]
+            assert f": {new} (object_id=9 since 2026-01-01T00:05:00Z; D.S.PII: object_id=3)." in note
+
+
+def test_it_is_told_of_what_rows_give_by_name_alone(tmp_path: Path) -> None:
+    made = changed(table("D.S2.A", None), "REPLACE")
+    rows = [copied(SOURCE, table("D.S.A", None)), read(SOURCE), RENAMED, made, read(table("D.S2.A", None))]
+    graph = stories.told({"names": rows}, tmp_path)
+    for question in ("root-cause", "writers", "former-names", "who-accessed"):
+        (told,) = on_containers(graph, question, object_name="D.S2.A", **OF_ONE[question])
+        assert told.startswith(DONE["rename"])
+        assert told.endswith("Ask for D.S.A, too.")
+
+
+def test_what_a_swap_alone_gave_the_names_of_masked_objects_is_told(tmp_path: Path) -> None:
+    """No row names table 4 as D.S.A, which it is since the SWAP; one that is read under its old name later is not."""
+    rows = [FILL, MASKED, copied(SOURCE, B), *MOVES["swap"][0], read(SOURCE)]
+    graphs = stories.told({"open": rows, "seen": [*rows, read(A), read(B)]}, tmp_path)
+    for story, expected in (("open", True), ("seen", False)):
+        notes = ask(stories.of(story, graphs), find("unmasked-reads"), {}).notes
+        said = "D.S.A.C (object_id=4 since 2026-01-01T00:04:00Z; masked: object_id=3)."
+        assert any(said in note for note in notes) == expected
+
+
+def test_pages_of_the_new_name_say_it(tmp_path: Path) -> None:
+    rows, lines = days("rename", TAKEN["rename"])
+    with sited(exported(flat(rows), flat(lines), tmp_path / "out")) as site:
+        client = server.make(site, "127.0.0.1").test_client()
+        thing = site.by_name("D.S2.A")[0]
+        assert thing is not None
+        said = re.compile(r"D\.S was renamed to D\.S2 at [^.]*\. No row [^.]*D\.S2\.A [^.]*\. Ask for D\.S\.A, too\.")
+        for path in ("/object?name=D.S2.A", f"/object?id={site.path(thing.iri)}"):
+            assert said.search(re.sub("<[^>]*>", "", client.get(path).text)), path

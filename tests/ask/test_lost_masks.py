@@ -636,3 +636,12 @@ def test_a_mask_on_another_form_is_told_under_the_name_of_the_query(
     notes = "\n".join(asked("policy-coverage", stories.told({"tag": coverage}, folder)).notes)
     assert "therefore not among the policies: D.S.MASK on D.S.X.C" in notes
     assert "X__NEW" not in notes
+
+
+def test_notes_spell_columns_as_rows_do(tmp_path: Path) -> None:
+    """A name of quotes: of rows, it is ``c d``."""
+    first, second = (thing("A", number, columns=("c d",)) for number in (1, 2))
+    rows = [changed(first, columns={"c d": SET_MASK["C"]}), changed(second, "REPLACE"), read(second, "BEN")]
+    graph = stories.told({"quoted": rows}, tmp_path)
+    for question, given in (("unmasked-reads", {}), ("unmasked-copies", {}), ("changes", {"since": at(0)})):
+        assert ": D.S.A.c d (object_id=2 " in entries(question, graph, **given)

@@ -12,7 +12,8 @@ from pyoxigraph import RdfFormat, Store
 
 from exporter.ask.lookups import Lookups
 from exporter.ask.names import nearest
-from exporter.ask.questions import ask, find
+from exporter.ask.parameters import bind
+from exporter.ask.questions import ask, find, select
 from exporter.errors import UsageError
 from tests.ask import stories
 
@@ -382,7 +383,7 @@ def test_an_ambiguous_id_has_the_default_kind_of_the_question(whole: Store) -> N
         ("user-history", {"user_name": "BENN"}, "There is no user BENN in the graph. The nearest: BEN."),
         ("policy-access", {"user_name": "NOBODY"}, "There is no user NOBODY in the graph."),
         ("enforced-policy", {"query_id": "q77"}, "There is no query q77 in the graph."),
-        ("lineage-as-of", {"object_name": "D.S.A", "at": "2025-01-01"}, "No object was called D.S.A at 2025-01-01."),
+        ("lineage-as-of", {"object_name": "D.S.A", "at": "2025-01-01"}, "No object was called D.S.A at 2025-01-01, as"),
     ],
 )  # fmt: skip
 def test_an_unknown_name_is_reported(question: str, given: dict[str, str], note: str, whole: Store) -> None:
@@ -485,3 +486,16 @@ def test_columns_that_differ_in_letter_case_alone_are_told_to_be_asked_for_toget
         notes = asked(question, graph, object_name=f"D.S.{name}", column_name="c").notes
         assert any(f"C and c of D.S.{name}. Rows have no quotes" in note for note in notes) == is_told
         assert is_told or not any("letter case" in note for note in notes)
+
+
+def test_the_way_of_data_has_the_names_of_its_time(tmp_path: Path) -> None:
+    """The row of the copy gives the id of what it made in its change alone, and no name there."""
+    made = {key: value for key, value in B.items() if key != "objectId"}
+    rows = [{**copied(A, made), **changed(B, "CREATE")}, renamed(B, "LATER")]
+    graph = stories.told({"made": rows}, tmp_path)
+    answer = asked("sensitive-data-movement", graph, object_name="D.S.A").dicts()
+    assert {row["path"] for row in answer} == {"D.S.A-->D.S.B"}
+    assert {row["target_id"] for row in answer} == {None, "2"}
+    question = find("sensitive-data-movement")
+    of_file = select(graph, bind(question.query, question.parameters, {"object_name": "D.S.A"}), question.name)
+    assert {row["path"] for row in of_file.dicts()} == {"D.S.A-->D.S.B"}

@@ -51,7 +51,7 @@ def test_what_rows_show_of_an_object() -> None:
     start = facts_of(row()).start
     assert of("stage/5@AB1", base_objects_accessed=[shown]) == Profile(
         "ACME-PROD", "stage/5@AB1", "5", {"STAGE"}, {"()"}, {"X"}, {"External Named"}, {"s3://b"}, {"AB1"},
-        {("S", "AB1")}, names={"S": (start, start)}, shown=(start, "q"), called=(start, 0, "S"),
+        {("S", "AB1")}, names={"S": (start, start)}, shown=(start, "q"), called=(start, frozenset({("", ((0, "S"),))})),
         first=(start, "q", False),
     )  # fmt: skip
 

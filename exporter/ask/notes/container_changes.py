@@ -125,6 +125,7 @@ def container_changes(asked: Asked) -> Iterator[str]:
     named = {**({} if asked.name.startswith(_AS_IT_WAS) else _within(asked, events)), **own}
     all_named = {**_masking(asked), **named}
     links = _links(asked, {**_without_id(asked), **all_named})
+    _link_former(asked, own, links)
     later_names = {name: (name, holders) for name, holders in all_named.items()}
     runs = defaultdict[tuple[str, ...], list[_Concerned]](list)
     for event in events:
@@ -296,6 +297,42 @@ def _links(asked: Asked, holders: _Holders) -> dict[ContainerStatement, dict[str
                         links[statement][name].add(other)
                         break
     return links
+
+
+def _link_former(asked: Asked, own: _Holders, links: dict[ContainerStatement, dict[str, set[str]]]) -> None:
+    """Add to the links those by which what had a name that is asked for came to it, where other objects had it since,
+    as by CREATE OR REPLACE, and the answer is of these alone.
+    """
+    for name in sorted(asked.match_names()):
+        for account, history in asked.containers.items():
+            holders = [holder for holder in own[name] if holder.account == account]
+            for place in _places_before(asked, history, holders) if holders else ():
+                passed = list[ContainerStatement]()
+                for statement, former, _ in _former(history, name, place, EARLY):
+                    passed.append(statement)
+                    then = {
+                        holder.iri
+                        for holder in asked.graph.holders(former)
+                        if holder.account == account and holder.holds(statement.time)
+                    }
+                    if then and then.isdisjoint(asked.asked_objects):
+                        for step in passed:
+                            links.setdefault(step, {}).setdefault(name, set())
+                        links[statement][name].add(former)
+                    if then:
+                        break
+
+
+def _places_before(asked: Asked, history: ContainerHistory, holders: Sequence[NameHolder]) -> set[int]:
+    """The places in a history before which others may have had the name of some objects: where one of these got it, and
+    the end, unless one of these has it then. Of an answer of one time, that, with the same condition.
+    """
+    ends = asked.times("at") or [asked.until or LATE]
+    places = {history.count_until(time) for time in ends if not any(holder.holds(time) for holder in holders)}
+    if asked.times("at") or asked.name in _OF_PRESENT:
+        return places
+    begins = (in_utc(holder.since) for holder in holders)
+    return places | {history.count_until(begin) for begin in begins if asked.since is None or begin > asked.since}
 
 
 def _chains(

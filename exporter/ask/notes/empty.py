@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from exporter.ask.container_history import CONTAINERS
-from exporter.ask.lookups import Lookups
+from exporter.ask.lookups import Lookups, lasting
 from exporter.ask.notes import views
 from exporter.ask.notes.asked import MOST, Asked, record_period
 from exporter.ask.notes.incomplete import ACCESSES
@@ -217,7 +217,7 @@ def _renamed(asked: Asked) -> Iterator[tuple[str, str, str]]:
             table = asked.graph.table_of_stage(names[-1])  # with which a stage has its names
             texts = (
                 f"{name.name} from {name.since}" + (f" until {name.until}" if name.until else "")
-                for name in (asked.graph.names_of(table.iri) if table else names)[-_SHOWN:]
+                for name in lasting(asked.graph.names_of(table.iri) if table else names)[-_SHOWN:]
             )
             yield names[0].ident, names[0].domain, ", ".join(texts)
 

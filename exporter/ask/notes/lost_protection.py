@@ -262,10 +262,11 @@ _POLICIES: Final = {
 
 
 def lost_tags(asked: Asked) -> Iterator[str]:
-    """A note on what got the names of tagged objects, and of which no row shows that it has the tag. An answer without
-    rows says of policy-coverage which tags ended.
+    """A note on what got the names of tagged objects, and of which no row shows that it has the tag. An answer of
+    policy-coverage without rows says which tags ended on what is asked for.
     """
-    if asked.name != POLICY_COVERAGE or asked.answer.rows:
+    is_empty = asked.name == POLICY_COVERAGE and not asked.answer.rows
+    if not is_empty or asked.asked_objects:
         yield from _lost_settings(asked, _TAGS, "a tag", "the tag", (*DATA, *CONTAINERS))
 
 
@@ -292,7 +293,9 @@ def _lost_settings(
     entries = [
         entry._replace(columns=entry.columns & {*columns, WHOLE} if columns else entry.columns) for entry in successions
     ]
-    entries = [entry for entry in entries if entry.columns]
+    is_empty = property_ == _TAGS and asked.name == POLICY_COVERAGE and not asked.answer.rows
+    told = asked.asked_objects if is_empty else set[str]()
+    entries = [entry for entry in entries if entry.columns and entry.masked.iri not in told]
     if entries:
         yield (
             f"{LOST}had {words} (as by CREATE OR REPLACE or a SWAP, also of the "

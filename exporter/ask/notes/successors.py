@@ -12,6 +12,7 @@ from itertools import count
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
+from exporter.ask.container_history import names_with_containers
 from exporter.ask.lookups import Lookups, NameHolder
 from exporter.ask.notes.asked import CHANGES, POLICY_COVERAGE, UNMASKED_READS, Asked
 from exporter.ask.notes.mask_periods import (
@@ -81,11 +82,32 @@ def asked_things(asked: Asked) -> set[str]:
 
 
 def holders_by_name(asked: Asked, things: Iterable[str], domains: tuple[str, ...] = DATA) -> Iterator[list[NameHolder]]:
-    """The objects that had one name, for each name of these. ``domains``: as of :func:`tables_of_name`."""
+    """The objects that had one name, for each name of these, also those that had it with their schema or database, by
+    RENAME or SWAP, and in no row. ``domains``: as of :func:`tables_of_name`.
+    """
     graph = asked.graph
-    names = {(match_name(holder.name), holder.account) for thing in things for holder in graph.names_of(thing)}
-    for name, account in sorted(names):
-        yield tables_of_name(graph, name, account, domains) or _without_ids(graph, name, account, domains)
+    names = {holder.key for thing in things for holder in (*graph.names_of(thing), *_with_containers(asked, thing))}
+    for account, name in sorted(names):
+        holders = tables_of_name(graph, name, account, domains)
+        moved = _moved_to(asked, name, account, domains)
+        if moved:
+            holders = sorted((*holders, *moved), key=lambda holder: holder.order)
+        yield holders or _without_ids(graph, name, account, domains)
+
+
+def _with_containers(asked: Asked, thing: str) -> Iterator[NameHolder]:
+    """The names that an object had with its schema or database, and in no row."""
+    account = next((holder.account for holder in asked.graph.names_of(thing)), "")
+    history = asked.containers.get(account)
+    return names_with_containers(asked.graph, history, thing) if history else iter(())
+
+
+def _moved_to(asked: Asked, name: str, account: str, domains: tuple[str, ...]) -> list[NameHolder]:
+    """The objects with an id that had a name with their schema or database, and in no row then."""
+    history = asked.containers.get(account)
+    former = history.former_names(name) if history else set[str]()
+    things = {holder.iri for other in sorted(former) for holder in tables_of_name(asked.graph, other, account, domains)}
+    return [holder for thing in things for holder in _with_containers(asked, thing) if holder.key == (account, name)]
 
 
 def _left(holder: NameHolder, holders: Iterable[NameHolder]) -> datetime | None:
@@ -157,7 +179,8 @@ def _in_words(graph: Lookups, entry: Succession, *, has_accounts: bool) -> str:
     ``D.S.T.EMAIL (since 2026-09-02T03:00:00Z; 3 objects, the latest object_id=4; masked: object_id=1)``; without ids,
     ``D.S.T.EMAIL (View since 2026-09-02T03:00:00Z; masked: Table)``. Of one that got the name several times, all.
     """
-    holder, named = entry.holder, sorted(entry.columns - {WHOLE})
+    holder = entry.holder
+    named = graph.spelled(holder.iri, sorted(entry.columns - {WHOLE}))
     place = f"{holder.name}.{first_of(named, _SHOWN)}" if named else holder.name
     owner = graph.of_account(holder.iri) if has_accounts or graph.is_of_other(holder.iri) else ""
     until = f" until {holder.until}" if holder.until else ""

@@ -192,15 +192,16 @@ def _upward(asked: Asked, period: _Period) -> Iterator[str]:
         unknown = [column for column in columns if not _shows_column(graph, thing, column, period)]
         of_other_form = [column for column in unknown if _other_form_shows(graph, thing, column, period)]
         if of_other_form:
+            spelled = ", ".join(graph.spelled(thing, of_other_form))
             yield (
                 f"Rows give {name} with an id and without, and show of one of them alone what is behind its column "
-                f"{', '.join(of_other_form)}. The answer lacks what came to the same column of what is behind the "
+                f"{spelled}. The answer lacks what came to the same column of what is behind the "
                 f"other: {_listed(asked, views.certain)}."
             )
         if of_none := [column for column in unknown if column not in of_other_form]:
             yield (
                 f"Rows show what is behind {name} ({_listed(asked, views.certain)}), but not what is behind its column "
-                f"{', '.join(of_none)}: the answer lacks that."
+                f"{', '.join(graph.spelled(thing, of_none))}: the answer lacks that."
             )
         if views.possible:
             yield (
@@ -264,9 +265,10 @@ def _shown_of_some(asked: Asked, view: str, columns: Collection[str], certain: C
         if match_name(named.name) in names and (asked.until is None or named.holds(asked.until))
     }
     if columns and (missing := same_names - shown_things):
+        spelled = ", ".join(graph.spelled(view, columns))
         yield (
             f"What {asked.label(view)} reads was made anew, and rows show what is behind its column "
-            f"{', '.join(columns)} only at times when a query wrote what it read. The answer lacks what came from "
+            f"{spelled} only at times when a query wrote what it read. The answer lacks what came from "
             f"these objects of the same name: {_listed(asked, missing)}. lineage-as-of of the view, with a time of "
             "each, has where they came from."
         )
