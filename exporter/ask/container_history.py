@@ -126,9 +126,8 @@ class ContainerHistory:
         self._restored = {undrop: end for end, undrop in self.undone.items()}
         self._times = [statement.time for statement in self.statements]
         self._of_name: dict[str, list[int]] = {}
-        self._former: dict[
-            str, set[str]
-        ] = {}  # schema or database -> those that were renamed to it, or swapped with it
+        # schema or database -> those that were renamed to it, or swapped with it
+        self._former: dict[str, set[str]] = {}
         for place, statement in enumerate(self.statements):
             for name in {match_name(name) for name in (*statement.names, statement.source) if name}:
                 self._of_name.setdefault(name, []).append(place)
