@@ -315,7 +315,7 @@ def resolved(counts: Iterable[str], job: ExportJob, shown: str) -> tuple[str, ..
         there = {name.removeprefix(f"{_HAS}{place} ") for name in names if name.startswith(f"{_HAS}{place} ")}
         exact = [user for user in asked.spellings if user in there]
         if there:
-            texts += exact[:1] or sorted(there)
+            texts += sorted(there) if asked.any_case else exact[:1]
         else:
             near = {name.removeprefix(f"{_NEAR}{place} ") for name in names if name.startswith(f"{_NEAR}{place} ")}
             text = ", ".join(map(typed, asked.nearest(near)))

@@ -20,8 +20,8 @@ _MOST_WORDS: Final = 7
 
 
 class ForgottenUser(NamedTuple):
-    """A user to forget. ``given``: the name as a person gave it. ``spellings``: what it can be in DIR, the first that
-    DIR has counts. ``any_case``: whether other letter cases mean the same, if DIR has none of the spellings.
+    """A user to forget. ``given``: the name as a person gave it. ``spellings``: what it can be in DIR. ``any_case``:
+    whether all letter cases mean the same; otherwise the first spelling counts that DIR has.
     ``others``: the pseudonyms of the usual other letter cases; all of them cannot be tried.
     """
 

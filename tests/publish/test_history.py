@@ -357,6 +357,17 @@ def test_a_user_to_forget_is_named_by_the_rule_of_letter_case(
     assert users_in_state(of_spellings) == set(SPELLINGS) - forgotten
 
 
+@pytest.mark.parametrize("given", ["M@X.COM", "m@x.com", "M@x.com"])
+def test_an_address_is_the_user_in_all_letter_cases(given: str, tmp_path: Path) -> None:
+    """docs/updates.md, "Which user is meant". Only in quotes it is one of them."""
+    out, names = tmp_path / "out", ("M@X.COM", "m@x.com", "M@X.com", "KEEP_ME")
+    assert exports.export([exports.ndjson(rows_of(*names), tmp_path / "rows.ndjson")], out, "--update") == 0
+    assert forget(out, "--forget-user", f'"{given}"') == (0 if given in names else 1)
+    assert forget(out, "--forget-user", given) == 0
+    assert exports.report(out)["forgotten"]["queries"] == (2 if given in names else 3)
+    assert users(out) == {"KEEP_ME"}
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
