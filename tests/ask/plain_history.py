@@ -201,7 +201,7 @@ class History:
         return None if state.query_id in self.truncated else self.former(state)
 
     def former(self, state: State) -> State | None:
-        """The state of the same object before it, also where a TRUNCATE emptied that; None where it was created anew."""
+        """The state of the same object before it, also if a TRUNCATE emptied that; None if it was created anew."""
         if state.query_id is None or state.dropped or state in self._created:
             return None
         made = [one for one in self.events(state.key) if one[2] == _MADE]

@@ -245,8 +245,8 @@ def tags_of_former_sources(asked: Asked) -> Iterator[str]:
             texts.add((in_utc(row["until"]), f"{row['tag']} on {name}.{row['column']} until {row['until']}"))
     if texts:
         yield (
-            "A tag ends with its table, also when that is made anew, and the answer has copies of the present one. What "
-            "was copied before is in an answer with an earlier `at`: "
+            "A tag ends with its table, also when that is made anew, and the answer has copies of the present one. "
+            "What was copied before is in an answer with an earlier `at`: "
             f"{first_of([text for _, text in sorted(texts, reverse=True)], _SHOWN_TAGS)}."
         )
 
