@@ -73,7 +73,7 @@ def unmasked_reads(history: History, given: Given) -> set[Row]:
     """
     periods, points = masks(history), _enforced_at(history)
     for only in only_enforced(history):
-        periods[only.place].append(Masked(only.since, only.until, ((only.policy, only.since),)))
+        periods[only.place].append(Masked(only.since, only.until, ((only.policy, only.since),), only.since))
     guarded = {
         (query.query_id, place)
         for place, every in enforcements(history).items()
@@ -81,7 +81,7 @@ def unmasked_reads(history: History, given: Given) -> set[Row]:
         if kind == MASK
     }
     starts = {
-        place: {mask.since for mask in periods.get(place, ())} | points.get(place, set())
+        place: {mask.done for mask in periods.get(place, ())} | points.get(place, set())
         for place in periods.keys() | points.keys()
     }
     cut = {row["query_id"] for row in history.rows if '"TRUNCATED"' in json.dumps(row.get("policies_referenced"))}
@@ -146,10 +146,10 @@ def _agent(agent: dict[str, Any]) -> tuple[str | None, ...]:
 
 
 def _word(history: History, query: Query, periods: list[Masked], points: set[datetime]) -> str:
-    if any(one.is_for(history, query) for one in periods):
-        return "WHILE"
-    starts = {one.since for one in periods} | points
-    return "AFTER" if any(start <= query.start for start in starts) else "BEFORE"
+    """A mask that is being set is not there yet, unless another one was until then."""
+    if not any(start <= query.start for start in {one.done for one in periods} | points):
+        return "BEFORE"
+    return "WHILE" if any(one.is_for(history, query) for one in periods) else "AFTER"
 
 
 def _enforced_at(history: History) -> dict[Place, set[datetime]]:

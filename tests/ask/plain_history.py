@@ -198,7 +198,11 @@ class History:
 
     def prior(self, state: State) -> State | None:
         """What a state goes on from: the one made before it, None where the object was created anew or truncated."""
-        if state.query_id is None or state.dropped or state in self._created or state.query_id in self.truncated:
+        return None if state.query_id in self.truncated else self.former(state)
+
+    def former(self, state: State) -> State | None:
+        """The state of the same object before it, also if a TRUNCATE emptied that; None if it was created anew."""
+        if state.query_id is None or state.dropped or state in self._created:
             return None
         made = [one for one in self.events(state.key) if one[2] == _MADE]
         own = next(place for place, one in enumerate(made) if one[1] == state.query_id)

@@ -103,8 +103,23 @@ def _shows_itself(history: History, sources: set[str], things: list[Meant], quer
 
 
 def _shows(history: History, sources: set[str], states: set[State], query: Query) -> bool:
-    """Whether a view over these sources shows the data when the query starts: one of them had it by then."""
-    return any(state.key in sources and _is_there(history, state, query) for state in states)
+    """Whether a view over these sources shows the data when the query starts: one of them had it by then, and was not
+    emptied or made anew since it had it last.
+    """
+    by_source = [[state for state in states if state.key == source] for source in sources]
+    return any(
+        any(_is_there(history, state, query) for state in held)
+        and not all(_is_over(history, one, query) for one in held)
+        for held in by_source
+    )
+
+
+def _is_over(history: History, state: State, query: Query) -> bool:
+    """Whether another state had taken the place of this one, not a DROP."""
+    events = history.events(state.key)
+    own = next((n for n, one in enumerate(events) if one[1] == state.query_id and one[2] != past.DROPPED), -1)
+    after = events[own + 1 : own + 2] if state.query_id is not None and not state.dropped else []
+    return any(rank != past.DROPPED and time < query.start for time, _, rank in after)
 
 
 def _is_there(history: History, state: State, query: Query) -> bool:

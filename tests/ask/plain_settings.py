@@ -224,12 +224,14 @@ def first(*times: datetime | None) -> datetime | None:
 
 class Masked(NamedTuple):
     """From when until when a masking policy was set on a column. ``elements``: the policy, and the tag that it is set
-    on, each with the time when it was; between DROP and UNDROP of one of them there is no mask.
+    on, each with the time when it was; between DROP and UNDROP of one of them there is no mask. ``done``: when the
+    statement that set it had ended.
     """
 
     since: datetime
     until: datetime | None
     elements: tuple[tuple[str, datetime], ...]
+    done: datetime
 
     def is_for(self, history: History, query: Query) -> bool:
         """Whether it is set when a query starts. What the query ends itself, as a CREATE OR REPLACE does, it read
@@ -269,7 +271,7 @@ def masks(history: History) -> dict[Place, list[Masked]]:
     of_tags = [one for one in set_masks if one.doing.place[0].startswith("tag/")]
     for one in every:
         if one.doing.property == "maskingPolicies":
-            found[one.doing.place].append(Masked(one.since, one.until, ((one.doing.element, one.since),)))
+            found[one.doing.place].append(Masked(one.since, one.until, ((one.doing.element, one.since),), _done(one)))
         if one.doing.property == "tags":
             for mask in of_tags:
                 since, until = max(one.since, mask.since), first(one.until, mask.until)
@@ -280,8 +282,13 @@ def masks(history: History) -> dict[Place, list[Masked]]:
                     for place, begin, end in _covered(history, one.doing.place, mask.doing.element):
                         inside = max(since, begin or since), first(until, end)
                         if inside[1] is None or inside[0] < inside[1]:
-                            found[place].append(Masked(*inside, both))
+                            found[place].append(Masked(*inside, both, max(inside[0], _done(one), _done(mask))))
     return found
+
+
+def _done(one: Held) -> datetime:
+    """When what set it had ended; under the new name of a column, when it got that."""
+    return one.doing.query.end if one.since == one.doing.query.start else one.since
 
 
 def _covered(history: History, place: Place, policy: str) -> Iterator[tuple[Place, datetime | None, datetime | None]]:
@@ -385,7 +392,8 @@ class OnlyEnforced(NamedTuple):
 def only_enforced(history: History) -> list[OnlyEnforced]:
     """Each until a row sets or unsets the policy on the column, replaces it, unsets it from a tag, or such a tag from
     the column or its object; or the column is dropped, or the object made anew: by the query itself, this read the
-    former one. It goes on under the new name of a column.
+    former one. A query that starts before such a statement has ended says nothing about the time after it. It goes on
+    under the new name of a column.
     """
     set_by_rows, every, found = masks(history), doings(history), []
     for place, queries in enforcements(history).items():
@@ -394,18 +402,21 @@ def only_enforced(history: History) -> list[OnlyEnforced]:
             if kind == "MASKING_POLICY" and not any(
                 one.since <= query.start and (one.until is None or query.start < one.until) for one in known
             ):
-                anew = first(*(time for time in _made(history, place[0]) if time >= query.start))
-                found += _under_later_names(history, every, OnlyEnforced(place, policy, query.start, anew))
+                anew = first(*(start for start, end in _made(history, place[0]) if end >= query.start))
+                found += _under_later_names(history, every, set_by_rows, OnlyEnforced(place, policy, query.start, anew))
     return found
 
 
-def _under_later_names(history: History, every: list[Doing], one: OnlyEnforced) -> Iterator[OnlyEnforced]:
+def _under_later_names(
+    history: History, every: list[Doing], set_by_rows: dict[Place, list[Masked]], one: OnlyEnforced
+) -> Iterator[OnlyEnforced]:
     """A mask under the name of the column when it was enforced, and under each later one that it has until it ends."""
     (key, name), since = one.place, one.since
     renames = _column_renames(history, key)
     while True:
-        ends = (time for time in _enforcement_ends(history, every, (key, name), one.policy) if time > since)
-        until = first(*ends, one.until)
+        known = [mask for mask in set_by_rows.get((key, name), ()) if mask.elements[0][0] == one.policy]
+        ends = _enforcement_ends(history, every, (key, name), one.policy, {mask.until for mask in known})
+        until = first(*(time for time, end in ends if time > since or (end and end >= since)), one.until)
         steps = ((time, new) for time, old, new in renames if old == name and time > since)
         renamed, new = next(steps, (None, ""))
         if renamed is None or (until is not None and until < renamed):
@@ -415,7 +426,12 @@ def _under_later_names(history: History, every: list[Doing], one: OnlyEnforced) 
         since, name = renamed, new
 
 
-def _enforcement_ends(history: History, every: list[Doing], place: Place, policy: str) -> Iterator[datetime]:
+def _enforcement_ends(
+    history: History, every: list[Doing], place: Place, policy: str, replaced: set[datetime | None]
+) -> Iterator[tuple[datetime, datetime | None]]:
+    """Start and end of the statements that end it; of the drop of a column its end alone. ``replaced``: when it was set
+    by rows until.
+    """
     masked_tags = {
         one.place[0] for one in every if one.element == policy and one.place[1] is None and _is_on_tag(one.place[0])
     }
@@ -424,23 +440,26 @@ def _enforcement_ends(history: History, every: list[Doing], place: Place, policy
         is_tag = one.property == "tags" and one.place in {place, (place[0], None)}
         if (
             (is_policy and one.place == place)
+            or (one.property == "maskingPolicies" and one.place == place and one.query.start in replaced)
             or (is_policy and _is_on_tag(one.place[0]) and not one.sets)
             or (is_tag and not one.sets and any(is_one_tag(history, tag, one.element) for tag in masked_tags))
         ):
-            yield one.query.start
-    yield from (history.queries[ident].start for _, ident, what in _operations(history, policy) if what == "REPLACE")
+            yield one.query.start, one.query.end
+    for _, ident, what in _operations(history, policy):
+        if what == "REPLACE":
+            yield history.queries[ident].start, history.queries[ident].end
     for ident, key, change in history.changes:
         columns = (change.get("properties") or {}).get("columns")
         told = columns.get(place[1] or "") if isinstance(columns, dict) and key == place[0] else None
         if isinstance(told, dict) and (told.get("subOperationType") or "").upper() == "DROP":
-            yield history.queries[ident].end
+            yield history.queries[ident].end, None
 
 
 def _is_on_tag(key: str) -> bool:
     return key.startswith("tag/")
 
 
-def _made(history: History, key: str) -> Iterator[datetime]:
+def _made(history: History, key: str) -> Iterator[tuple[datetime, datetime]]:
     for ident, changed, change in history.changes:
         if changed == key and (change.get("operationType") or "").upper() in {"CREATE", "REPLACE"}:
-            yield history.queries[ident].start
+            yield history.queries[ident].start, history.queries[ident].end

@@ -81,7 +81,9 @@ def _now(history: History, key: str, at: datetime | None) -> State:
 
 
 def _former(history: History, column: Column) -> set[Column]:
-    """The column in the states that it goes on from, also under the names that it had before."""
+    """The column in the states before, also under the names that it had before: a TRUNCATE ends the data in it, and
+    neither the column nor the copies.
+    """
     found = {column}
     while True:
         ident, key = column.state.query_id, column.state.key
@@ -101,7 +103,7 @@ def _former(history: History, column: Column) -> set[Column]:
                 return found
             (column,) = before[:1]
         else:
-            prior = history.prior(column.state)
+            prior = history.former(column.state)
             if prior is None:
                 return found
             column = past.Column(prior, column.name)

@@ -153,6 +153,7 @@ _NOTES: Final = (
     # why an answer is empty
     Note(empty.removed_data, _OURS, views.UPWARD, is_of_empty=True),
     Note(empty.same_by_id, _OURS, is_of_empty=True),
+    Note(no_policies.tags_of_former_sources, only=("tag-reach",)),
     Note(no_policies.tags_at_other_times, only=("policy-coverage", "tag-reach"), is_of_empty=True),
     Note(empty.kinds_without_record, _OURS, is_of_empty=True),
     Note(empty.not_as_base_object, _OURS, empty.OF_BASE_OBJECTS, is_of_empty=True),

@@ -5,7 +5,7 @@ What ends it, but for a row that unsets it; and the RENAME of its column, under 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
@@ -33,6 +33,21 @@ def ends_by_tags(graph: Lookups, thing: str, column: str | None, policy: str) ->
         is_its = graph.text(mark, "ah:onColumn") in {column, None}
         if is_its and not tags.isdisjoint(graph.objects(mark, "ah:elementObject")):
             yield from _unset(graph, mark)
+
+
+def not_during_changes(graph: Lookups, column: str | None, starts: Collection[datetime]) -> list[datetime]:
+    """The starts of queries that enforced a mask on a column, without those while a statement ran that set or unset one
+    there: they say nothing about the time after it.
+    """
+    runs = [
+        (in_utc(start), in_utc(end or start))
+        for setting in (graph.subjects("ah:onColumn", column) if column else ())
+        if graph.text(setting, "ah:property") == "maskingPolicies"
+        for change in graph.subjects("ah:hasSetting", setting)
+        for query in graph.objects(change, "dcterms:isPartOf")
+        for start, end in [(graph.text(query, "prov:startedAtTime") or "", graph.text(query, "prov:endedAtTime"))]
+    ]
+    return [time for time in starts if not any(start <= time <= end for start, end in runs)]
 
 
 def times_made(graph: Lookups, thing: str) -> list[datetime]:

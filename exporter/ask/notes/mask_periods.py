@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from exporter.ask.container_history import CONTAINERS, periods_inside
 from exporter.ask.lookups import Lookups, NameHolder
 from exporter.ask.notes.asked import Asked
-from exporter.ask.notes.mask_ends import ends_without_unset, kept_by_renames, times_made
+from exporter.ask.notes.mask_ends import ends_without_unset, kept_by_renames, not_during_changes, times_made
 from exporter.ask.triples import EARLY, LATE, MOMENT, in_utc
 from exporter.model.identifiers import TRUNCATED
 from exporter.system.reachable import reachable
@@ -125,7 +125,10 @@ def _only_enforced(
         known = [held for place, elements, held in by_rows if place in {column, None} and policy in elements]
         left = [rename.time for rename in kept if (rename.former, rename.policy) == (column, policy)]
         left += [*times_recreated, *ends_without_unset(graph, thing, column, policy)]
-        enforced += [(column, _forms(graph, policy), held) for held in outside(starts, known, left)]
+        enforced += [
+            (column, _forms(graph, policy), held)
+            for held in outside(not_during_changes(graph, column, starts), known, left)
+        ]
     return enforced
 
 

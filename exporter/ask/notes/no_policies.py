@@ -18,7 +18,7 @@ from exporter.ask.notes.mask_periods import masked_columns
 from exporter.ask.notes.masks_beside import masks_of_same_reads
 from exporter.ask.notes.policies import has_tag_of, tagged_wholes
 from exporter.ask.notes.successors import DATA
-from exporter.ask.triples import Solution, iris, literals
+from exporter.ask.triples import LATE, Solution, in_utc, iris, literals
 from exporter.model.identifiers import match_name
 
 _MASKING: Final = ("policies_referenced", "object_modified_by_ddl")
@@ -222,6 +222,43 @@ def tags_at_other_times(asked: Asked) -> Iterator[str]:
         )
     if later:
         yield f"{lead} Later ones: {first_of([text for _, text in sorted(later)], _SHOWN_TAGS)}."
+
+
+def tags_of_former_sources(asked: Asked) -> Iterator[str]:
+    """Tags that ended when their table was made anew, as by a nightly CREATE OR REPLACE, and that the table of its name
+    has again: what was copied from the former one is not in the answer of ``tag-reach``.
+    """
+    graph, times = asked.graph, asked.times("at")
+    at = max(times, default=LATE)
+    rows = list(_settings(asked)) if asked.answer.rows else []
+    ended = [row for row in rows if row["until"] and in_utc(row["until"]) <= at]
+    present = defaultdict[tuple[str, str, str], set[str]](set)
+    for row in rows:
+        if in_utc(row["since"]) <= at and (not row["until"] or in_utc(row["until"]) > at):
+            name = graph.name_at(row["thing"], at.isoformat()) if times else graph.label(row["thing"])
+            present[name, row["column"], row["tag_iri"]].add(row["thing"])
+    texts = set[tuple[datetime, str]]()
+    for row in ended:
+        name = graph.name_at(row["thing"], row["since"])
+        holders = present.get((name, row["column"], row["tag_iri"]))
+        if holders and (row["thing"] not in holders or _is_made_anew(graph, row["thing"], row["until"])):
+            texts.add((in_utc(row["until"]), f"{row['tag']} on {name}.{row['column']} until {row['until']}"))
+    if texts:
+        yield (
+            "A tag ends with its table, also when that is made anew, and the answer has copies of the present one. "
+            "What was copied before is in an answer with an earlier `at`: "
+            f"{first_of([text for _, text in sorted(texts, reverse=True)], _SHOWN_TAGS)}."
+        )
+
+
+def _is_made_anew(graph: Lookups, thing: str, time: str) -> bool:
+    """Whether an object was made anew at a time."""
+    made = (
+        version
+        for version in graph.subjects("prov:specializationOf", thing)
+        if graph.text(version, "prov:generatedAtTime") == time
+    )
+    return any(not graph.text(version, "ah:priorVersion") for version in made)
 
 
 def _later(graph: Lookups, row: Solution) -> Iterator[tuple[str, str, str, str]]:

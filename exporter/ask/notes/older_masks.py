@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from exporter.ask.answers import first_of
 from exporter.ask.lookups import Lookups
 from exporter.ask.notes.asked import POLICY_COVERAGE, Asked
-from exporter.ask.notes.mask_ends import ends_by_tags, ends_without_unset, times_made
+from exporter.ask.notes.mask_ends import ends_by_tags, ends_without_unset, not_during_changes, times_made
 from exporter.ask.notes.mask_periods import Held, masked_wholes, masks_by_tags, outside
 from exporter.ask.parameters import as_text
 from exporter.ask.triples import EARLY, LATE, in_utc, iris
@@ -65,7 +65,8 @@ def older_masks(graph: Lookups, policies: Collection[str]) -> Iterator[Holding]:
         left = [time for setting in own for time in _changed(graph, setting)] + made(thing)
         left += [time for column in columns for time in ends_without_unset(graph, thing, column or None, element)]
         is_once = not known and all(time <= since for time in left)
-        starts = {since} if is_once else {*_starts(graph, element, thing, row["column"])}
+        starts = set(not_during_changes(graph, row["column"], [since])) if is_once else set()
+        starts = starts or {*not_during_changes(graph, row["column"], {*_starts(graph, element, thing, row["column"])})}
         # What makes the object from itself read the former one.
         for held in outside(starts - {*made(thing)}, known, left):
             yield from (Holding(element, thing, column, held.since, held.until) for column in columns)
