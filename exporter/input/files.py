@@ -55,8 +55,8 @@ def csv_records(text: str, delimiter: str) -> Iterator[Fields]:
             at = match.end() + has_next
         end = at
         at += len(line_end) if text.startswith(line_end, at) else 0
-        is_cut = at == len(text) and line_end == "\r\n" and not is_quoted
-        values[-1] = _without_rest(values[-1], "\n" if is_cut else "\r")
+        ends_with_lf = at == len(text) and line_end == "\r\n" and not is_quoted
+        values[-1] = _without_rest(values[-1], "\n" if ends_with_lf else "\r")
         if text[start:end].strip("\n"):
             yield Fields(values, _without_line_end(text[start:at]))
 

@@ -307,20 +307,28 @@ def _link_former(asked: Asked, own: _Holders, links: dict[ContainerStatement, di
         for account, history in asked.containers.items():
             holders = [holder for holder in own[name] if holder.account == account]
             for place in _places_before(asked, history, holders) if holders else ():
-                passed = list[ContainerStatement]()
-                for statement, former, _ in _former(history, name, place, EARLY):
-                    passed.append(statement)
-                    then = {
-                        holder.iri
-                        for holder in asked.graph.holders(former)
-                        if holder.account == account and holder.holds(statement.time)
-                    }
-                    if then and then.isdisjoint(asked.asked_objects):
-                        for step in passed:
-                            links.setdefault(step, {}).setdefault(name, set())
-                        links[statement][name].add(former)
-                    if then:
-                        break
+                _link_steps(asked, name, account, list(_former(history, name, place, EARLY)), links)
+
+
+def _link_steps(
+    asked: Asked,
+    name: str,
+    account: str,
+    steps: Sequence[tuple[ContainerStatement, str, bool]],
+    links: dict[ContainerStatement, dict[str, set[str]]],
+) -> None:
+    """Link the statements by which a name came from a former one, back to the first that an object had then, unless
+    that is asked for itself. ``steps``: as of :func:`_former`.
+    """
+    for number, (statement, former, _) in enumerate(steps, start=1):
+        holders = [holder for holder in asked.graph.holders(former) if holder.account == account]
+        then = {holder.iri for holder in holders if holder.holds(statement.time)}
+        if then:
+            if then.isdisjoint(asked.asked_objects):
+                for step, *_ in steps[:number]:
+                    links.setdefault(step, {}).setdefault(name, set())
+                links[statement][name].add(former)
+            return
 
 
 def _places_before(asked: Asked, history: ContainerHistory, holders: Sequence[NameHolder]) -> set[int]:

@@ -107,7 +107,8 @@ def _moved_to(asked: Asked, name: str, account: str, domains: tuple[str, ...]) -
     history = asked.containers.get(account)
     former = history.former_names(name) if history else set[str]()
     things = {holder.iri for other in sorted(former) for holder in tables_of_name(asked.graph, other, account, domains)}
-    return [holder for thing in things for holder in _with_containers(asked, thing) if holder.key == (account, name)]
+    moved = (holder for thing in sorted(things) for holder in _with_containers(asked, thing))
+    return [holder for holder in moved if holder.key == (account, name)]
 
 
 def _left(holder: NameHolder, holders: Iterable[NameHolder]) -> datetime | None:
