@@ -199,6 +199,22 @@ class DatasetProfile(Struct, gc=False):
         return _of_both(known, nameless, is_only=sum(_has_id(key, kind) for key in self.things) == 1).text
 
     @property
+    def last_thing(self) -> ObjectReference:
+        """The object that had the name last, of those whose kind rows give."""
+        in_order = [self.things[holder.last[2]] for holder in sorted(self.holders.values(), reverse=True)]
+        return next((thing for thing in in_order if _has_kind(thing)), self.things[max(self.things)])
+
+    def shown_for(self, key: str) -> ObjectReference:
+        """What the dataset is where a row gives the object with this key: a view can take the name of a table, and what
+        was done with the table was not done with a view. What has no id is what had the name last with one; what has
+        no kind, what had it last.
+        """
+        thing = self.things[key]
+        known = None if _has_id(key, thing.kind) else self.holders.get(thing.kind)
+        meant = thing if known is None else self.things[known.last[2]]
+        return meant if _has_kind(meant) else self.last_thing
+
+    @property
     def is_sent(self) -> bool:
         """Whether it gets an event of its own."""
         return self.is_dataset and self.is_seen and self.is_shown
@@ -257,6 +273,10 @@ def _holders(profile: Profile, names: Collection[str]) -> dict[str, Holding]:
     return {which: Holding(last, since, given, ended, profile.comment or _NO_COMMENT)}
 
 
+def _has_kind(thing: ObjectReference) -> bool:
+    return thing.domain is not None or thing.location is not None
+
+
 def _has_id(key: str, kind: str) -> bool:
     """Whether it is the key of an object of the kind that has an id."""
     return key.startswith(f"{kind}/") and not key.startswith(f"{kind}/name/")
@@ -287,9 +307,11 @@ def _is_renamed_away(profile: Profile, name: str | None) -> bool:
 _MOST_COLUMNS: Final = 10_000
 
 
-def facets_of(dataset: DatasetProfile, settings: OpenLineageSettings) -> Json:
-    """The facets that every event has for the dataset, whether it is read or written."""
-    shown, producer = dataset.things[max(dataset.things)], settings.producer
+def facets_of(dataset: DatasetProfile, settings: OpenLineageSettings, thing: ObjectReference | None = None) -> Json:
+    """The facets that every event has for the dataset, whether it is read or written. ``thing``: what it is in the
+    event (:meth:`DatasetProfile.shown_for`); without, what had the name last.
+    """
+    shown, producer = dataset.last_thing if thing is None else thing, settings.producer
     return {
         **facets.data_source(dataset.namespace, producer),
         **facets.schema(sorted(dataset.columns), settings.unknown_type, producer),

@@ -210,12 +210,14 @@ def _dataset(key: str, group: Iterator[Message], job: ExportJob, counts: Counts)
     dataset = pairs[0][1]
     for _, other in pairs[1:]:
         dataset.add(other)
-    facets = facets_of(dataset, settings)
-    body, at = encode((dataset.key, facets_for_runs(facets))), AT_RANK[ObjectRank.DATASETS]
-    messages = [
-        Message(To.OBJECT, account_key(account, object_key), at, body)
-        for object_key in sorted({object_key for object_key, _ in pairs if object_key})
-    ]
+    messages, bodies_of = list[Message](), dict[tuple[str | None, ...], bytes]()
+    for object_key in sorted({object_key for object_key, _ in pairs if object_key}):
+        thing = dataset.shown_for(object_key)
+        kind = thing.domain, thing.stage_kind, thing.location
+        if kind not in bodies_of:
+            bodies_of[kind] = encode((dataset.key, facets_for_runs(facets_of(dataset, settings, thing))))
+        to = account_key(account, object_key)
+        messages.append(Message(To.OBJECT, to, AT_RANK[ObjectRank.DATASETS], bodies_of[kind]))
     if (
         account not in job.first_starts
     ):  # all queries of the day are quarantined; it only names the job of a parent of another
@@ -223,7 +225,9 @@ def _dataset(key: str, group: Iterator[Message], job: ExportJob, counts: Counts)
     if job.day:
         messages.append(snapshot(Message(To.DATASET, key, AT_RANK[0], encode((_DAY_BEFORE, dataset)))))
     if settings.dataset_events and dataset.is_sent and _is_news(dataset, before):
-        event = dataset_event(dataset, facets, job.first_starts[account], settings, _lifecycle(dataset, before, job))
+        event = dataset_event(
+            dataset, facets_of(dataset, settings), job.first_starts[account], settings, _lifecycle(dataset, before, job)
+        )
         is_valid = not problems(event)
         counts.numbers["events" if is_valid else "faulty"] += 1
         if is_valid:
@@ -243,7 +247,7 @@ def _lifecycle(dataset: DatasetProfile, before: DatasetProfile | None, job: Expo
 
 def _is_news(dataset: DatasetProfile, before: DatasetProfile | None) -> bool:
     """Whether its event differs from that of an earlier day. Renames do not count: they are in the events of runs."""
-    if before is None or dataset.comment != before.comment:
+    if before is None or (dataset.comment, dataset.last_thing) != (before.comment, before.last_thing):
         return True
     alike = replace(dataset, renamed_away=before.renamed_away, last_change=before.last_change, holders=before.holders)
     return alike != before

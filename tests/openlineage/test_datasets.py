@@ -311,3 +311,71 @@ def test_the_schema_has_the_new_name_of_a_renamed_column_also_where_no_other_row
     assert exports.export([given], tmp_path / "out", "--outputs", "events") == 0
     (dataset,) = (event["dataset"] for event in map(json.loads, exports.events(tmp_path / "out")) if "dataset" in event)
     assert [column["name"] for column in dataset["facets"]["schema"]["fields"]] == ["X", "Z"]
+
+
+KINDS = [("Iceberg Table", 9), ("Table", 10), ("View", 2), ("Dynamic Table", 3), ("Table", 30)]
+"""What has one name, a day each: the ids are in no order, as numbers nor as texts."""
+
+
+def of_kinds() -> list[list[dict[str, Any]]]:
+    """A day each: created, read with its id and without, dropped."""
+    days = []
+    for day, (domain, ident) in enumerate(KINDS, 1):
+        one = {"objectDomain": domain, "objectId": ident, "objectName": "D.S.T"}
+        without_id = {"objectDomain": domain, "objectName": "D.S.T"}
+        given: list[dict[str, Any]] = [
+            {"object_modified_by_ddl": {**one, "operationType": "CREATE", "properties": {}}},
+            {"direct_objects_accessed": [{**one, "columns": [{"columnName": "A"}]}]},
+            {"direct_objects_accessed": [without_id]},
+            {"object_modified_by_ddl": {**one, "operationType": "DROP", "properties": {}}},
+        ]
+        days.append([
+            {**GOOD, "direct_objects_accessed": [], **row, "query_id": f"{day}-{number}",
+             "query_start_time": f"2026-03-0{day}T0{number}:00:00Z"}
+            for number, row in enumerate(given)
+        ])  # fmt: skip
+    return days
+
+
+def test_a_dataset_has_the_type_of_the_object_that_the_row_gives(tmp_path: Path) -> None:
+    """What was done with a table was not done with the view that took its name, nor the other way round."""
+    once = tmp_path / "once"
+    rows = [row for day in of_kinds() for row in day]
+    assert exports.export([exports.ndjson(rows, tmp_path / "rows.ndjson")], once, "--outputs", "events") == 0
+    types, at_first = types_in(once)
+    wanted = {f"{day}-{number}": kind for day, (kind, _) in enumerate(KINDS, 1) for number in range(4)}
+    # Tables without an id are one object, whichever kind of table it was: what had the name last with an id.
+    wanted |= {f"{day}-2": "Table" for day, (kind, _) in enumerate(KINDS, 1) if kind.endswith("Table")}
+    assert types == {ident: {kind.upper()} for ident, kind in wanted.items()}
+    assert at_first == ["TABLE"]
+    for number, day in enumerate(of_kinds()):
+        given = exports.ndjson(day, tmp_path / f"{number}.ndjson")
+        assert exports.export([given], tmp_path / "daily", "--outputs", "events", "--update") == 0
+    daily, news = types_in(tmp_path / "daily")
+    assert news == [kind.upper() for kind, _ in KINDS]
+    with_id = {ident: types for ident, types in wanted.items() if not ident.endswith("-2")}
+    assert {ident: daily[ident] for ident in with_id} == {ident: types[ident] for ident in with_id}
+
+
+def types_in(out: Path) -> tuple[dict[str, set[str]], list[str]]:
+    """By query, the types of its datasets, as ``datasetType``, ``hierarchy`` and ``catalog`` have it; and those of the
+    events of datasets, in order.
+    """
+    of_runs, of_datasets = dict[str, set[str]](), list[str]()
+    for path in sorted((out / "events").rglob("*.ndjson")):
+        for event in map(json.loads, path.read_text("utf-8").splitlines()):
+            if "dataset" in event:
+                of_datasets.append(type_in(event["dataset"]["facets"]))
+            else:
+                query_id = event["run"]["facets"]["externalQuery"]["externalQueryId"]
+                shown = {type_in(one["facets"]) for one in (*event["inputs"], *event["outputs"])}
+                of_runs.setdefault(query_id, set()).update(shown)
+    return of_runs, of_datasets
+
+
+def type_in(facets_: dict[str, Any]) -> str:
+    told = facets_["datasetType"]
+    kind = f"{told['subType']} {told['datasetType']}" if "subType" in told else told["datasetType"]
+    assert facets_["hierarchy"]["hierarchy"][-1] == {"type": kind, "name": "T"}
+    assert ("catalog" in facets_) == ("ICEBERG" not in kind)
+    return str(kind)
