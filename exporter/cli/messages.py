@@ -185,7 +185,7 @@ def _skipped(report: Report) -> Iterator[str]:
     if report.skipped_files:
         names = ", ".join(report.skipped_files[:3]) + (" …" if len(report.skipped_files) > 3 else "")
         files = counted(len(report.skipped_files), "file")
-        yield f"  skipped {files} of the input (links, not rows, or of the output): {names}"
+        yield f"  skipped {files} of the input (links, without rows, or of the output): {names}"
 
 
 def _doubtful(report: Report) -> Iterator[str]:

@@ -15,7 +15,7 @@ from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StringTy
 from exporter.engines import session
 from exporter.errors import UsageError
 from exporter.input import formats
-from exporter.input.files import DAMAGE, NOT_UTF8, REPLACED, check_columns
+from exporter.input.files import DAMAGE, NOT_UTF8, NULLS_IN_CSV, REPLACED, check_columns
 from exporter.input.find import ACCESS_HISTORY, AGGREGATE_ACCESS_HISTORY, QUERY_HISTORY
 from exporter.input.formats import uri
 from exporter.input.limits import LONGEST_FIELD
@@ -137,18 +137,18 @@ def _csv(spark: SparkSession, source: formats.InputFiles) -> DataFrame:
         sep=source.delimiter,
         quote='"',
         escape='"',
-        nullValue="\\N",
         mode="PERMISSIVE",
         columnNameOfCorruptRecord=_REST,
         # With a limit, the parser of each file takes the memory of the longest field when it is made, and one task may
         # have those of several files. Without, it takes what the fields need.
         maxCharsPerColumn=LONGEST_FIELD if source.is_long else _NO_LIMIT,
     )
+    fields = {name: F.col(_quoted(name)) for name in source.columns}
     # The CR of line ends that the header does not have is no part of the last field.
-    last = _quoted(source.columns[-1])
-    without_cr = F.regexp_replace(last, r"\r\z", "")
-    has_content = (F.col(last) == without_cr) | ~without_cr.isin("", "\\N")
-    return table.withColumn(source.columns[-1], F.when(has_content, without_cr))
+    last, without_cr = fields[source.columns[-1]], F.regexp_replace(_quoted(source.columns[-1]), r"\r\z", "")
+    fields[source.columns[-1]] = F.when((without_cr != "") | (last == ""), without_cr)
+    values = [F.when(~field.isin(*NULLS_IN_CSV), field).alias(name) for name, field in fields.items()]
+    return table.select(*values, _REST)
 
 
 def _uris(source: formats.InputFiles) -> list[str]:

@@ -99,7 +99,8 @@ _TIMES_PARQUET: Final = 1_000
 """The text of a Parquet file may be this many times its size: a value shared by many rows is stored once."""
 _LONGEST: Final = LONGEST_RECORD + 2
 _AT_ONCE: Final = 1 << 20
-_NULL_IN_CSV: Final = "\\N"
+NULLS_IN_CSV: Final = frozenset({"\\N", "NULL", "null"})
+"""Fields of a CSV that are NULL: a CSV has only texts."""
 
 
 def records(source: InputFiles, view: str = ACCESS_HISTORY) -> Iterator[Record]:
@@ -163,7 +164,7 @@ def _csv(path: str, source: InputFiles, view: str) -> Iterator[tuple[str, bool]]
     for values, text in rows:
         if len(values) == len(source.columns):
             pairs = zip(source.columns, values, strict=True)
-            record = {name: value for name, value in pairs if value is not None and value != _NULL_IN_CSV}
+            record = {name: value for name, value in pairs if value is not None and value not in NULLS_IN_CSV}
             yield with_damage(json_text(record)), True
         else:
             is_blank = not text.strip(" ")

@@ -35,6 +35,7 @@ from exporter.input.formats import (
     is_remote,
     local,
     refuse_unread,
+    refuse_without_ending,
     text_bytes,
 )
 from exporter.input.row import STRUCTURED
@@ -129,6 +130,8 @@ def _in_folder(folder: Path, skipped: list[str]) -> list[Path]:
     for path in candidates:
         if path.is_file() and not _leads_out(path, folder):
             refuse_unread(path)
+            if form_by_name(path.name) is None:
+                refuse_without_ending(path)
     rows_set = set(rows)
     skipped.extend(str(path) for path in candidates if path not in rows_set)
     if not rows:
@@ -274,8 +277,6 @@ OF_HISTORY: Final = frozenset({"query_text", "execution_status", "total_elapsed_
 """Columns that QUERY_HISTORY alone has."""
 OF_INTERVALS: Final = frozenset({"interval_start_time", "interval_end_time"})
 """Columns that the aggregated views alone have."""
-_KEYS: Final = re.compile(r'(?<!\\)"(\w+)"\s*:')
-"""The keys of a JSON text. Keys in a JSON text inside a string are not matched, because their quotes are escaped."""
 
 
 def check_names(names: Collection[str], where: str, view: str) -> None:
@@ -312,7 +313,7 @@ def check_files(sources: Iterable[InputFiles], view: str) -> None:
     for source in sources:
         if source.form in (formats.NDJSON, formats.JSON_DOCUMENT) and not formats.is_remote(source.paths[0]):
             for path in source.paths:
-                keys = {key.lower() for key in _KEYS.findall(formats.first_text(Path(path)))}
+                keys = {key.lower() for key in formats.KEYS.findall(formats.first_text(Path(path)))}
                 check_names(keys, path, view)
 
 

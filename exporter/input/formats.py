@@ -90,6 +90,8 @@ _BEGINNINGS: Final = {
 _FIRST_BYTES: Final = 65_536
 _LONGEST_HEADER: Final = 8 << 20
 _DELIMITERS: Final = ",;\t|"
+KEYS: Final = re.compile(r'(?<!\\)"(\w+)"\s*:')
+"""The keys of a JSON text. Keys in a JSON text inside a string are not matched, because their quotes are escaped."""
 _NAMING: Final = frozenset({"query_id", "interval_start_time"})
 """Columns by which a header of any view is recognized; whether it is the right one is checked when it is read."""
 _PACKED: Final = 10
@@ -138,6 +140,24 @@ def refuse_unread(path: Path, first: bytes = b"") -> None:
         raise UsageError(
             f"{path}: is {what}, which is not read; give its rows as NDJSON, JSON or CSV, compressed by gzip or not, "
             "or as Parquet"
+        )
+
+
+def refuse_without_ending(path: Path) -> None:
+    """Raise UsageError for a file of a folder whose first bytes are rows, but whose name does not end as that of rows:
+    it would be skipped among what holds none.
+    """
+    with opened(path) as file:
+        first = file.read(_FIRST_BYTES)
+    text = first.decode("utf-8", errors="ignore").lstrip("\ufeff").lstrip()
+    names = {name.strip().lower() for delimiter in _DELIMITERS for name in _first_record(text, delimiter)}
+    if text[:1] in ("{", "["):
+        names = {key.lower() for key in KEYS.findall(text)}
+    if first.startswith(b"PAR1") or not _NAMING.isdisjoint(names):
+        endings = ", ".join(ENDINGS)
+        raise UsageError(
+            f"{path}: holds rows, but its name has no ending of rows ({endings}; .gz may follow), so it would be "
+            "skipped in its folder; rename it, move it away, or give each file by itself"
         )
 
 
@@ -285,7 +305,7 @@ def _may_have_escapes(path: Path, delimiter: str) -> bool:
 
 def _first_record(text: str, delimiter: str) -> list[str]:
     try:
-        return next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+        return next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])
     except csv.Error:  # a field longer than any name
         return []
 

@@ -133,7 +133,7 @@ def _read(text: str) -> Row | Unreadable | None:
         return _read_unusual(text)
     content = b"[%b]" % b",".join(_structured_of(line))
     start = parse_time(str(line.query_start_time))
-    has_names = line.query_id.strip(" ") and line.user_name.strip(" ") and not _has_made_id(line)
+    has_names = line.query_id.strip(" ") and line.user_name.strip(" ") and not _has_no_id(line)
     if start is None or not has_names or line.query_id in _CUT_IDS or not fits(content):
         return _read_unusual(text)
     members = unknown_members(content)
@@ -150,9 +150,12 @@ def _read(text: str) -> Row | Unreadable | None:
     )
 
 
-def _has_made_id(line: Line) -> bool:
-    """Whether an id is one that is made for rows of AGGREGATE_ACCESS_HISTORY. Two things would have one id."""
-    return any(map(aggregates.is_id, (line.query_id, line.parent_query_id, line.root_query_id)))
+def _has_no_id(line: Line) -> bool:
+    """Whether an id is a text for null, or one that is made for rows of AGGREGATE_ACCESS_HISTORY. Two things would have
+    one id.
+    """
+    ids = line.query_id, line.parent_query_id, line.root_query_id
+    return not _NO_TEXT.isdisjoint(ids) or any(map(aggregates.is_id, ids))
 
 
 def _read_unusual(text: str) -> Row | Unreadable | None:
@@ -240,10 +243,11 @@ def _row_or_problems(
     """The row, or the problems if it lacks a query id, a readable start time or a user name. ``names``: of the columns
     as they are written. ``texts``: all columns but the structured ones. ``is_text``: whether one of these is a text.
 
-    A text for null is null only if the line has not the documented form, in which ``null`` can be a user's name.
+    A text for null is null in an id; elsewhere only if the line has not the documented form, in which ``null`` can be a
+    user's name.
     """
-    if is_text or not {"query_id", "calls"}.intersection(names):
-        texts = {name: text for name, text in texts.items() if text not in _NO_TEXT}
+    is_plain = not is_text and not {"query_id", "calls"}.isdisjoint(names)
+    texts = {name: text for name, text in texts.items() if text not in _NO_TEXT or (is_plain and name not in _IDS)}
     unknown_texts = {name: text for name, text in texts.items() if name not in _KNOWN}
     if aggregates.is_aggregate(texts):
         content, foreign = _without_foreign(content)

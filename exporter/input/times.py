@@ -77,7 +77,10 @@ _LONG: Final = re.compile(
 )
 _FRACTION_AND_OFFSET: Final = re.compile(r"(?P<fraction>\.\d+)?(?:\s*(?P<offset>Z|[+-]\d{2}(?::?\d{2})?))?", re.ASCII)
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_SINCE: Final = re.compile(r"(\d{9,10})(?:\.(\d{1,9}))?|(\d{12,13})|(\d{15,16})|(\d{18,19})", re.ASCII)
+_SINCE: Final = re.compile(
+    r"(\d{9,10})(?:\.(\d{1,9}))?|(\d{12,13})(?:\.(\d{1,9}))?|(\d{15,16})(?:\.\d)?|(\d{18,19})", re.ASCII
+)
+"""Tools write whole numbers in a column with nulls as ``1788228622727.0``."""
 
 
 def parse_time(text: str) -> int | None:
@@ -144,10 +147,10 @@ def _since_epoch(text: str) -> int | None:
     match = _SINCE.fullmatch(text)
     if match is None:
         return None
-    seconds, fraction, millis, micros, nanos = match.groups()
+    seconds, fraction, millis, of_milli, micros, nanos = match.groups()
     if seconds is not None:
         return int(seconds) * 1_000_000 + _micros(fraction or "")
-    return int(millis or 0) * 1000 + int(micros or 0) + int(nanos or 0) // 1000
+    return int(millis or 0) * 1000 + _micros(f"000{of_milli or ''}") + int(micros or 0) + int(nanos or 0) // 1000
 
 
 def _micros(digits: str) -> int:

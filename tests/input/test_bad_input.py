@@ -195,6 +195,35 @@ def test_rows_beside_others_that_are_not_read(
     assert exports.report(tmp_path / "out")["skipped_files"] == [str(tmp_path / "in" / "notes.zip")]
 
 
+ROWS = json.dumps(GOOD).encode()
+UNNAMED = {
+    "access_history": ROWS + b"\n",
+    "deep/data_0_0_0.gz": gzip.compress(json.dumps([GOOD], indent=1).encode()),
+    "rows.ndjson.bak": b"\xef\xbb\xbf\n" + ROWS,
+    "rows.txt": b'"QUERY_START_TIME";"QUERY_ID"\n1;2\n',
+    "rows.1": b"INTERVAL_START_TIME\tCALLS\n",
+    "z.bin": b"PAR1",
+}
+
+
+@pytest.mark.parametrize("name", UNNAMED)
+def test_rows_in_a_folder_whose_names_do_not_say_so(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By itself or by a glob, such a file is read. What else is in the folder is skipped, and listed."""
+    (tmp_path / "in" / name).parent.mkdir(parents=True)
+    exports.ndjson([GOOD], tmp_path / "in" / "a.ndjson")
+    others = {"README": b"query_id is a column", "numbers.txt": b"1,2\n", "empty": b"", "x.bin": bytes(range(256))}
+    for other, content in others.items():
+        (tmp_path / "in" / other).write_bytes(content)
+    (tmp_path / "in" / name).write_bytes(UNNAMED[name])
+    assert exports.export([tmp_path / "in"], tmp_path / "out") == 2
+    _assert_clear(capsys, name, "holds rows", ".ndjson", "rename it")
+    (tmp_path / "in" / name).unlink()
+    assert exports.export([tmp_path / "in"], tmp_path / "out") == 0
+    assert exports.report(tmp_path / "out")["skipped_files"] == [str(tmp_path / "in" / one) for one in sorted(others)]
+
+
 TABLES = {
     "Delta Lake": ("_delta_log/00000000000000000000.json", "rows.parquet"),
     "Iceberg": ("metadata/v1.metadata.json", "metadata/snap-1.avro", "data/day=1/rows.parquet"),

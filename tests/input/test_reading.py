@@ -312,13 +312,16 @@ def test_words_for_null_where_an_array_is_expected(word: str) -> None:
 
 
 def test_words_for_null_where_a_text_is_expected() -> None:
-    """Where arrays are text, or names are not in the documents' case: CSV, and JSON that some tools write."""
+    """Where arrays are text, or names are not in the documents' case, as some tools write JSON. No id is such a word,
+    also beside arrays as the documents have them; anything else may be.
+    """
     words = {"parent_query_id": "\\N", "root_query_id": "null", "account_name": "", "event_source": "NULL"}
     as_text = read(line_of(**words, direct_objects_accessed="[]"))
     in_capitals = read(json.dumps({name.upper(): value for name, value in {**GOOD, **words}.items()}))
     own = read(line_of(**words))
     for row in (as_text, in_capitals):
         assert [row[name] for name in words] == [None, None, "", None]
-    assert [own[name] for name in words] == list(words.values())
+    assert [own[name] for name in words] == [None, None, "", "NULL"]
+    assert problems(line_of(query_id="NULL")) == ["query_id is missing"]
     bad = json.dumps({"QUERY_ID": " ", "QUERY_START_TIME": "\\N", "USER_NAME": "null"})
     assert problems(bad) == ["query_id is missing", "query_start_time is missing", "user_name is missing"]
