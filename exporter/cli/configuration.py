@@ -94,6 +94,7 @@ def load(options: Mapping[str, Any], config: Path | None, environ: Mapping[str, 
     lineage, filters, privacy_lists = (_lists(file, name, config) for name in ("lineage", "filter", "privacy"))
     of_file = {name: value for name, value in file.items() if name not in TABLES}
     values = {**_checked(of_file, SETTINGS, config), **_environment(environ), **options}
+    _refuse_empty({"shapes": values.get("shapes")})
     _refuse_passwords(values)
     _refuse_other_bytes(values)
     for name in _PATHS:
@@ -170,7 +171,7 @@ def _shown(name: str) -> str:
 
 def _refuse_empty(options: Mapping[str, Any]) -> None:
     """Raise UsageError for an empty option: usually a shell variable is not set, and ignoring the option would export
-    names in clear, or other rows.
+    names in clear, other rows, or what own shapes refuse.
     """
     for name, value in options.items():
         if value == "" or (isinstance(value, list | tuple) and "" in value):
@@ -201,8 +202,11 @@ def _table(file: Mapping[str, Any], name: str, config: Path | None) -> dict[str,
 
 
 def _lists(file: Mapping[str, Any], name: str, config: Path | None) -> dict[str, tuple[str, ...]]:
-    """The settings of a table whose values are lists of texts."""
+    """The settings of a table whose values are lists of texts. An empty list of what is allowed would allow all."""
     values = _table(file, name, config)
+    empty = next((key for key, value in values.items() if key.startswith("allow_") and not value), None)
+    if empty is not None:
+        raise UsageError(f"{config}: {name}.{empty} is empty, so nothing says what is allowed; name it, or remove it")
     return {key: _texts(value) for key, value in values.items()}
 
 
@@ -256,7 +260,7 @@ def _refuse_variables(environ: Mapping[str, str]) -> None:
     """Raise UsageError for a variable that is none of a setting, and looks like one: ignored, it would export names in
     clear, or publish what was to be tried. Others that begin so may be those of other programs.
     """
-    elsewhere = {name.upper(): _only_option(name) for name in _ONLY_OPTIONS}
+    elsewhere = {name.upper(): _only_option(name) for name in (*_ONLY_OPTIONS, "config")}
     for table, settings in TABLES.items():
         for name in settings:
             advice = f"give {table}.{name} in the file of settings"

@@ -5,6 +5,7 @@ Each case is a separate account of one export; query ``qN`` starts at minute N.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -499,3 +500,38 @@ def test_the_way_of_data_has_the_names_of_its_time(tmp_path: Path) -> None:
     question = find("sensitive-data-movement")
     of_file = select(graph, bind(question.query, question.parameters, {"object_name": "D.S.A"}), question.name)
     assert {row["path"] for row in of_file.dicts()} == {"D.S.A-->D.S.B"}
+
+
+TAGGED: Final[Json] = {"tags": {"D.S.PII": {"objectId": {"value": 80}, "subOperationType": "ADD"}}}
+
+
+def column_changed(column: str, **said: Any) -> Json:
+    return changed(thing("T", 1, columns=(column,)), columns={column: {"subOperationType": "ALTER", **said}})
+
+
+def column_renamed(former: str, new: str) -> Json:
+    return column_changed(former, objectName={"value": new})
+
+
+def test_a_column_is_not_the_one_that_gets_its_former_name_later(tmp_path: Path) -> None:
+    """The column X was Y before, and Z was X: Z never was Y. W was Z, V and U, in this order."""
+    rows = [
+        column_changed("X", **TAGGED), column_renamed("X", "Z"),
+        column_changed("Y", **TAGGED), column_renamed("Y", "X"), column_changed("X", **TAGGED),
+        column_changed("U", **TAGGED), column_renamed("U", "V"), column_renamed("V", "W"),
+        column_changed("W", **TAGGED),
+    ]  # fmt: skip
+    graph = stories.told({"chains": rows}, tmp_path)
+    wanted = {
+        "Z": ({1}, []),
+        "X": ({1, 3, 5}, ["Z"]),  # the name of two columns
+        "Y": ({3}, ["X"]),
+        "W": ({6, 9}, []),
+        "V": ({6}, ["W"]),
+        "U": ({6}, ["V", "W"]),
+    }
+    for column, (minutes, to_ask) in wanted.items():
+        answer = asked("tag-history", graph, object_name="D.S.T", column_name=column)
+        assert [row[0] for row in answer.rows] == [at(minute) for minute in sorted(minutes)], column
+        told_names = [name for note in answer.notes for name in re.findall(r"column_name=(\w)", note)]
+        assert told_names == to_ask, (column, answer.notes)

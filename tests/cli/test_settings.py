@@ -110,6 +110,7 @@ def test_a_flag_that_is_none(text: str) -> None:
         ("EXPORTER_acount", "did you mean EXPORTER_ACCOUNT?"),
         ("EXPORTER_DEBG", "did you mean EXPORTER_DEBUG?"),
         ("EXPORTER_DRY_RUN", "give --dry-run on the command line"),
+        ("EXPORTER_CONFIG", "give --config on the command line"),
         ("EXPORTER_FORGET_USERS", "give --forget-user on the command line"),
         ("EXPORTER_DENY_USERS", "give filter.deny_users in the file of settings"),
         ("EXPORTER_FILTER_DENY_USERS", "give filter.deny_users in the file of settings"),
@@ -209,6 +210,15 @@ def test_a_secret_in_an_input_is_refused_and_not_shown(given: str) -> None:
 )
 def test_what_is_no_secret_in_an_input_is_not_refused(given: str) -> None:
     assert load({**GIVEN, "inputs": (given,)}, None, {}).inputs == (given,)
+
+
+def test_shapes_are_not_left_out_because_a_variable_is_empty(config: Path) -> None:
+    for text in ('shapes = ""', 'shapes = ["own", ""]'):
+        config.write_text(text, encoding="utf-8")
+        with pytest.raises(UsageError, match="shapes: is empty"):
+            load(GIVEN, config, {})
+    with pytest.raises(UsageError, match="shapes: is empty"):
+        load(GIVEN, None, {"EXPORTER_SHAPES": ""})
 
 
 @pytest.mark.parametrize("name", ["query_history", "aggregate"])

@@ -227,6 +227,8 @@ def test_nothing_is_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         ("", ("--since", "soon"), "since: 'soon' is not a day or a time"),
         ("[filter]\ndeny_user = ['A']", (), "did you mean filter.deny_users?"),
         ("[filter]\ndeny_users = 7", (), "filter.deny_users must be a text or a list of texts"),
+        ("[filter]\nallow_users = []", (), "filter.allow_users is empty, so nothing says what is allowed"),
+        ("[filter]\nallow_databases = []\nallow_schemas = ['S']", (), "filter.allow_databases is empty"),
         ("filter = 7", (), "filter must be a table of settings"),
         ("[filter]\ndeny_databases = ['A.B']", (), "filter.deny_databases: 'A.B' has 2 parts"),
         ("[filter]\ndeny_databases = ['A']", ("--query-text",), "SQL text can name objects"),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
+from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import Final
 
 from exporter.ask.answers import first_of
@@ -35,17 +37,13 @@ def renamed_columns(asked: Asked) -> Iterator[str]:
     """
     counted, asked_names = COUNTED_BY_NAME.get(asked.name), asked.match_names("column_name")
     for thing in sorted(asked.things) if counted and asked_names else ():
-        renames = sorted(_renames(asked.graph, thing))
-        names = set(asked_names)
-        for _ in renames:  # as many steps as a chain of them can have
-            names.update(match_name(new) for former, new in renames if match_name(former) in names)
+        reported = list[tuple[str, str]]()
+        for names in names_of_renamed(_renames(asked.graph, thing)).values():
+            begin = next((at for at, name in enumerate(names) if match_name(name) in asked_names), len(names))
             if asked.name != "tag-history":  # it has the tags of former names
-                names.update(match_name(former) for former, new in renames if match_name(new) in names)
-        reported = [
-            pair
-            for pair in renames
-            if {*map(match_name, pair)} <= names and not {*map(match_name, pair)} <= asked_names
-        ]
+                begin = 0 if begin < len(names) else begin
+            reported += [pair for pair in pairwise(names[begin:]) if not {*map(match_name, pair)} <= asked_names]
+        reported = sorted(set(reported))
         other_names = dict.fromkeys(
             name for pair in reported for name in pair[::-1] if match_name(name) not in asked_names
         )
@@ -181,13 +179,31 @@ def _changes_of(graph: Lookups, column: str, operation: str) -> Iterator[datetim
                 yield from map(in_utc, graph.objects(change, "prov:startedAtTime"))
 
 
-def _renames(graph: Lookups, thing: str) -> set[tuple[str, str]]:
-    """The former and the new name of the renamed columns of an object."""
-    columns = (
-        (former, new) for new in graph.subjects("ah:columnOf", thing) for former in graph.objects(new, "ah:renamedFrom")
+def _renames(graph: Lookups, thing: str) -> list[tuple[datetime, str, str]]:
+    """The renames of columns of an object, in order: when, the former name and the new one."""
+    return sorted(
+        (in_utc(time), graph.text(former, "ah:columnName") or "", name)
+        for new in graph.subjects("ah:columnOf", thing)
+        for name in graph.objects(new, "ah:columnName")
+        for former in graph.objects(new, "ah:renamedFrom")
+        for setting in graph.subjects("ah:onColumn", former)
+        if "objectName" in graph.objects(setting, "ah:property") and name in graph.objects(setting, "ah:value")
+        for change in graph.subjects("ah:hasSetting", setting)
+        for time in graph.objects(change, "prov:startedAtTime")
     )
-    names = ((graph.text(former, "ah:columnName"), graph.text(new, "ah:columnName")) for former, new in columns)
-    return {(former, new) for former, new in names if former and new}
+
+
+def names_of_renamed(renames: Iterable[tuple[datetime, str, str]]) -> dict[tuple[datetime, str], list[str]]:
+    """The renamed columns of an object, by the time of the first RENAME and the name before it, each with the names
+    that it had one after the other. ``renames``: in order, each with its time, the former and the new name.
+    """
+    names, has = defaultdict[tuple[datetime, str], list[str]](list), dict[str, tuple[datetime, str]]()
+    for time, same in groupby(renames, key=itemgetter(0)):
+        moved = [(former, new, has.pop(former, (time, former))) for _, former, new in same]
+        for former, new, column in moved:  # at once, as names are swapped
+            names[column] += [new] if names[column] else [former, new]
+            has[new] = column
+    return names
 
 
 def spelled_alike(asked: Asked) -> Iterator[str]:

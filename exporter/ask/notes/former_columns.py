@@ -10,14 +10,12 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from functools import cache
-from itertools import groupby
-from operator import itemgetter
 from typing import Final, NamedTuple
 
 from exporter.ask.answers import first_of
 from exporter.ask.lookups import Lookups, NameHolder
 from exporter.ask.notes.asked import MOST, TAG_REACH, UNMASKED_COPIES, Asked
-from exporter.ask.notes.column_names import drops_of, renames_from
+from exporter.ask.notes.column_names import drops_of, names_of_renamed, renames_from
 from exporter.ask.notes.columns import copies_of, object_of, starts_of_copies
 from exporter.ask.parameters import as_text
 from exporter.ask.triples import EARLY, in_utc
@@ -153,13 +151,7 @@ def _columns_of_names(graph: Lookups, thing: str) -> dict[tuple[datetime, str], 
         for whole in graph.objects(version, "dcterms:isPartOf")
         for time in graph.objects(whole, "prov:generatedAtTime")
     )  # fmt: skip
-    names, has = defaultdict[tuple[datetime, str], list[str]](list), dict[str, tuple[datetime, str]]()
-    for time, same in groupby(renames, key=itemgetter(0)):
-        moved = [(former, new, has.pop(former, (time, former))) for _, former, new in same]
-        for former, new, column in moved:  # at once, as names are swapped
-            names[column] += [new] if names[column] else [former, new]
-            has[new] = column
-    return names
+    return names_of_renamed(renames)
 
 
 # --- the versions of columns that an answer is about ------------------------------------------------------------------
