@@ -74,7 +74,7 @@ LOCATION_ALONE: Final = (
     "A location outside of Snowflake has no name. Questions take its URL in the place of a name if it is the only one, "
     "but for sensitive-data-movement; exporter serve has a page of it."
 )
-_PSEUDONYMS: Final = (
+PSEUDONYMS: Final = (
     "Users have pseudonyms in this graph (export --pseudonyms): ask by the pseudonym, which the key makes from the "
     "name (docs/privacy.md)."
 )
@@ -127,7 +127,7 @@ def look_up(graph: Lookups, parameters: Sequence[Parameter], params: ParameterVa
                 ask = f"{value} is another name of {', '.join(names)}, and no query has an agent of that name."
                 resolved.notes.append(ask if names else _none(kind, value, texts))
                 if kind == "user" and any(map(PSEUDONYM.fullmatch, texts)):
-                    resolved.notes.append(_PSEUDONYMS)
+                    resolved.notes.append(PSEUDONYMS)
     return resolved
 
 

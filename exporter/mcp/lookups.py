@@ -181,7 +181,7 @@ def _answer_about(graph: OpenGraph, arguments: Arguments) -> Json:
 def _answer_search(graph: OpenGraph, arguments: Arguments) -> Json:
     searched = arguments.needed("text")
     answer = graph.site.ask("page-search", {"text": searched}, arguments.most)
-    notes = [] if answer.rows else [_NOT_FOUND]
+    notes = [] if answer.rows else [_NOT_FOUND, *graph.site.on_pseudonyms(searched)]
     return table_answer(graph, graph.site.with_accounts(answer), notes, arguments)
 
 

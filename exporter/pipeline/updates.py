@@ -325,7 +325,8 @@ def resolved(counts: Iterable[str], job: ExportJob, shown: str) -> tuple[str, ..
         unknown = "; with pseudonyms the letter case of other names has to be as in the rows" if hidden else ""
         raise RefusedError(
             f"--forget-user: {shown} has no rows of {'; '.join(missing)}. Nothing was changed. Letter case counts "
-            f"only in quotes: jsmith is the user JSMITH, '\"jsmith\"' the user jsmith{unknown}"
+            f"only in quotes: jsmith is the user JSMITH, '\"jsmith\"' the user jsmith{unknown}. Rows in quarantine are "
+            'not looked at: they may name anybody (docs/updates.md, "Forgetting")'
         )
     return tuple(sorted(set(texts)))
 

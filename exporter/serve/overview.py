@@ -107,9 +107,10 @@ def overview(site: Site) -> Blueprint:
         if not text:
             return redirect(url_for("pages.home"))
         answer = site.ask("page-search", {"text": text})
-        similar = [] if answer.rows else _nearest_names(site, text)
+        similar, notes = ([], []) if answer.rows else (_nearest_names(site, text), site.on_pseudonyms(text))
+        groups = list(_by_kind(site, answer))
         return render_template(
-            "search.html", text=text, groups=list(_by_kind(site, answer)), is_cut=is_cut(answer), similar=similar
+            "search.html", text=text, groups=groups, is_cut=is_cut(answer), similar=similar, notes=notes
         )
 
     @routes.get("/gaps")

@@ -16,6 +16,7 @@ from urllib.parse import unquote
 from exporter.ask import stores
 from exporter.ask.answers import Answer, with_rows
 from exporter.ask.lookups import TABLE_STAGE
+from exporter.ask.names import PSEUDONYMS
 from exporter.ask.notes.container_changes import UNLISTED
 from exporter.ask.notes.left_out import QUERIES_OF_USERS, SINGLE_READS, has_no_single_reads, left_out, settings_of
 from exporter.ask.parameters import instant
@@ -393,6 +394,10 @@ class Site:
         of_name = self.ask("former-names", {"object_name": name}).notes if name else ()
         notes = [note for note in of_name if UNLISTED in note and not note.startswith(tuple(answer.notes))]
         return replace(answer, notes=[*answer.notes, *notes])
+
+    def on_pseudonyms(self, text: str) -> list[str]:
+        """The note that users have pseudonyms, where nothing was found by a text: it can be the name of one."""
+        return [note for note in self.ask("user-history", {"user_name": text}).notes if note == PSEUDONYMS]
 
     def short_queries(self, iris: Sequence[str]) -> list[str]:
         """What the reader of a hybrid table has to know of its short queries."""

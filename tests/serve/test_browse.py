@@ -8,6 +8,7 @@ import pytest
 
 from exporter.serve import server
 from tests.exports import export
+from tests.mcp.asked import asked
 from tests.serve.conftest import MONTH, sited
 from tests.serve.test_pages import Page, got
 
@@ -109,6 +110,22 @@ def test_sql_is_found_where_it_was_kept(client: FlaskClient, tmp_path: Path) -> 
             "/browse/queries?text=s3_shop/orders/2026/09/01",
         ):
             assert "01bf0901-0210-6e2c-0100-dd20f12a9777" in {row[0] for row in got(kept, path).rows if row}
+
+
+def test_a_name_that_has_a_pseudonym_is_not_found_but_the_page_says_why(client: FlaskClient, tmp_path: Path) -> None:
+    """On the page of a search and in a search by MCP."""
+    (tmp_path / "key").write_text("5b0e9fd0c0ffee00c0ffee00\n")
+    (tmp_path / "key").chmod(0o600)
+    options = ("--outputs", "graph", "--pseudonyms", str(tmp_path / "key"))
+    assert export([MONTH / "access_history.ndjson"], tmp_path / "out", *options) == 0
+    with sited(tmp_path / "out") as site:
+        hidden = server.make(site, "127.0.0.1").test_client()
+        assert "Users have pseudonyms" in got(hidden, "/search?q=LENA_SUPPORT").text
+        assert "Users have pseudonyms" not in got(hidden, "/search?q=DIM_CUSTOMER").text
+    assert "Users have pseudonyms" not in got(client, "/search?q=NOBODY").text
+    with asked(tmp_path / "out") as by_mcp:
+        notes = [note["text"] for note in by_mcp.answer("search", text="LENA_SUPPORT")["notes"]]
+        assert any(note.startswith("Users have pseudonyms") for note in notes)
 
 
 def test_a_list_that_its_filters_empty_says_so(client: FlaskClient) -> None:
