@@ -61,26 +61,22 @@ def names_in_order(queries: Collection[NamesOfQuery]) -> list[str]:
 
 
 def _in_turn(moves: Sequence[tuple[str, str]]) -> list[str]:
-    """The names that moves give, each from a name to another one, in the only order in which each begins where the one
-    before it ended; empty if there is none, or several.
+    """The names that moves give, each from a name to another one, in an order in which each begins where the one before
+    it ended: all such orders end with the same name. Empty if there is none, or if it may begin with any of them.
     """
-    left, surplus = defaultdict[str, Counter[str]](Counter), Counter[str]()
-    for before, after in moves:
-        left[before][after] += 1
+    following, surplus = defaultdict[str, list[str]](list), Counter[str]()
+    for before, after in sorted(moves, reverse=True):
+        following[before].append(after)
         surplus.update({before: 1})
         surplus.subtract({after: 1})
-    begins, given = [name for name, number in surplus.items() if number > 0], list[str]()
-    if len(begins) != 1:
-        return []
-    name = begins[0]
-    while following := +left[name]:
-        if len(following) > 1:
-            return []
-        (following_name,) = following
-        left[name].subtract({following_name: 1})
-        given.append(following_name)
-        name = following_name
-    return given if len(given) == len(moves) else []
+    begins, names = list((+surplus).elements()), list[str]()
+    on_the_way = begins if len(begins) == 1 else []
+    while on_the_way:  # what leads back to a name is put in there
+        if following[on_the_way[-1]]:
+            on_the_way.append(following[on_the_way[-1]].pop())
+        else:
+            names.append(on_the_way.pop())
+    return names[-2::-1] if len(names) == len(moves) + 1 else []
 
 
 class NameHistory:

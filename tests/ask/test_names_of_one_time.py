@@ -40,8 +40,13 @@ SWAPPED: Final = [row("q1", 2, swap(thing("Y", 1), thing("B", 5))), row("q1", 2,
 STORIES: Final[dict[str, list[Json]]] = {
     "two-renames": [row("q2", 2, renamed("Z", "Y")), row("q3", 2, renamed("Y", "B"))],
     "ids-the-other-way-round": [row("q3", 2, renamed("Z", "Y")), row("q2", 2, renamed("Y", "B"))],
+    "there-and-back": [
+        row("q5", 2, renamed("Z", "Y")),
+        row("q2", 2, renamed("Y", "Z")),
+        row("q3", 2, renamed("Z", "B")),
+    ],
     "rename-and-swap": [row("q2", 2, renamed("Z", "Y")), *SWAPPED],
-}
+}  # fmt: skip
 AROUND: Final = [
     row("q0", 1, read(thing("Z", 1), "ANN")),
     # another table gets the name that the first one had for a moment
