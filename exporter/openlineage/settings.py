@@ -71,6 +71,11 @@ class OpenLineageSettings:
         _check_patterns(self.helpers)
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*:[!#-;=?-\[\]_a-z~]+", self.producer):
             raise UsageError(f"openlineage.producer must be a URI, and is {self.producer!r}")
+        names = {f"namespaces of {name}": mapped for name, mapped in self.namespaces.items()}
+        names |= {} if self.job_namespace is None else {"job_namespace": self.job_namespace}
+        for name, text in names.items():
+            if not text.strip():
+                raise UsageError(f"openlineage.{name} is empty, which backends refuse; give a name, or leave it out")
 
 
 def _check_patterns(patterns: tuple[str, ...]) -> None:

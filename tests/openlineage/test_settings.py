@@ -143,6 +143,8 @@ def test_the_events_are_the_same_in_any_order_of_the_rows() -> None:
         ({"job_name_from": ("no_column",)}, "no_column"),
         ({"producer": "me"}, "URI"),
         ({"producer": 'urn:"'}, "URI"),
+        ({"job_namespace": ""}, "job_namespace is empty"),
+        ({"namespaces": {"a": "b", "snowflake://A-X": ""}}, "namespaces of snowflake://A-X is empty"),
     ],
 )
 def test_a_choice_that_makes_no_events_is_refused(setting: dict[str, Any], word: str) -> None:
