@@ -82,8 +82,7 @@ JsonText = str
 
 
 class Properties(Struct, gc=False):
-    """``atoms``: the value of each atomic property, None for null; an empty compound one that has
-    no tags or policies is here too. ``compounds``:
+    """``atoms``: the value of each atomic property, None for null; an empty compound one is here too. ``compounds``:
     the elements of each compound property by name. ``normal``: the JSON in the one form, with names as keys and
     values in ``{"value": …}``; None if there are no properties. ``unknown``: paths of what is not understood, without
     names that users gave: ``columns[].dataType``. ``is_doubtful``: whether some of these are more than new names: a
@@ -205,11 +204,6 @@ def _is_compound_name(name: str) -> bool:
     return name in KNOWN_COMPOUND or policies_in(name) is not None
 
 
-def is_of_elements(name: str) -> bool:
-    """Whether a compound property has tags or policies: things of their own, which are set on an object."""
-    return name == "tags" or policies_in(name) is not None
-
-
 def _is_atomic_name(name: str) -> bool:
     return name in KNOWN_PROPERTIES or is_of_source(name) is not None
 
@@ -293,8 +287,7 @@ class _Reader:
         """A compound property that is empty, truncated, or no object and no array."""
         bare = _unwrapped(value)
         if bare in {"{}", "[]"}:
-            if not is_of_elements(name):  # an empty list of tags or policies sets and unsets none
-                into.atoms[name] = "{}"
+            into.atoms[name] = "{}"
             return "{}"
         text = _text(bare)
         if text is not None and text != TRUNCATED:
@@ -379,7 +372,7 @@ class _Reader:
                 inside = Properties()
                 normal_elements[key] = self.group(value, inside, f"{property_path}[].", depth + 1)
                 elements_read[key] = Element(None, inside)
-                if _OPERATION not in inside.atoms and is_of_elements(name):
+                if _OPERATION not in inside.atoms and (name == "tags" or policies_in(name)):
                     self.unknown.add(f"{property_path}[].{_OPERATION}")  # set or unset
             else:
                 normal_elements[key] = value

@@ -17,7 +17,7 @@ from msgspec import Struct, structs
 from msgspec.structs import astuple
 
 from exporter.input import row as documents
-from exporter.input.properties import is_of_elements, is_of_source, read
+from exporter.input.properties import is_of_source, policies_in, read
 from exporter.input.row import (
     JSON_TEXTS,
     REMOVED_CHANGE,
@@ -271,7 +271,7 @@ def _named_objects(
             seen = {name for name in value if _is_of_change(name)} if is_known and value is root else set()
             value = _without_texts(member, value) if is_change else value
             yield from _with_domains(value)
-            if is_change and is_of_elements(member):
+            if is_change and (member == "tags" or policies_in(member)):
                 yield from (("TAG" if member == "tags" else "POLICY", name) for name in value)
             of_value = member if value.keys() <= {"value"} else ""
             members = {**dict.fromkeys(seen | _names_with_domains(value), ""), "value": of_value}

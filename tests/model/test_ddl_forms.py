@@ -231,15 +231,9 @@ def test_a_grant_may_be_a_bare_object() -> None:
     assert replace(bare, properties=wrapped.properties) == wrapped
 
 
-@pytest.mark.parametrize("empty", [{}, [], {"value": []}])
-@pytest.mark.parametrize("name", ["tags", "maskingPolicies", "rowAccessPolicies", "futurePolicies"])
-def test_an_empty_array_of_tags_or_policies_sets_none(name: str, empty: Any) -> None:
-    """Tools whose arrays cannot be null write an empty one for a name that another row has."""
-    said = {"comment": {"value": "x"}, "columns": {"C": {"subOperationType": "ADD"}}}
-    column = {"objectName": "C", "subOperationType": "ADD", name: empty}
-    assert settings({**said, name: empty}) == settings(said)
-    assert settings({**said, name: empty, "columns": [column]}) == settings(said)
-    assert settings({"allowedValues": empty}) == [atom("allowedValues", "{}")]
+@pytest.mark.parametrize("given", [{"tags": {}}, {"tags": []}, {"tags": {"value": []}}])
+def test_an_empty_array_is_an_empty_object(given: Any) -> None:
+    assert settings(given) == [atom("tags", "{}")]
 
 
 @pytest.mark.parametrize("name", ["tags", "maskingPolicies", "storageLifecyclePolicies", "futureThings"])
