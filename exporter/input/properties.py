@@ -68,6 +68,7 @@ _MEMBERS: Final = {text.replace("_", ""): text for text in MEMBERS_OF_GRANT}
 NULL: Final = '{"value":null}'
 """The value of the setting of a property that is null, in the form in which rows gave it first."""
 _NULL: Final = "null"
+_EMPTY: Final = frozenset({"{}", "[]", _NULL})
 _OF_USERS: Final = frozenset({"comment", "policyBody", "manifest"})
 """Texts of users: they stay what they are if they look like JSON."""
 _DEEPEST: Final = 8
@@ -82,11 +83,11 @@ JsonText = str
 
 
 class Properties(Struct, gc=False):
-    """``atoms``: the value of each atomic property, None for null; an empty compound one is here too. ``compounds``:
-    the elements of each compound property by name. ``normal``: the JSON in the one form, with names as keys and
-    values in ``{"value": …}``; None if there are no properties. ``unknown``: paths of what is not understood, without
-    names that users gave: ``columns[].dataType``. ``is_doubtful``: whether some of these are more than new names: a
-    known property in a form that could not be read.
+    """``atoms``: the value of each atomic property, None for null. ``compounds``: the elements of each compound
+    property by name; one without elements is left out, as one that is null. ``normal``: the JSON in the one form, with
+    names as keys and values in ``{"value": …}``; None if there are no properties. ``unknown``: paths of what is not
+    understood, without names that users gave: ``columns[].dataType``. ``is_doubtful``: whether some of these are more
+    than new names: a known property in a form that could not be read.
     """
 
     atoms: dict[str, str | None] = field(default_factory=dict)
@@ -138,7 +139,7 @@ def _as_object(properties: JsonText, reader: _Reader) -> JsonText:
     texts = _elements(properties)
     if any(not text.startswith("{") for text in texts):
         reader.unknown.add("properties")
-    objects = [_without_null(_members(text)) for text in texts if text.startswith("{")]
+    objects = [_given(_members(text)) for text in texts if text.startswith("{")]
     for members in objects:
         if members.keys() == {_NAME, _VALUE} and members[_NAME].startswith('"'):  # perhaps a property, as elements are
             reader.unknown.add(f"[].{_NAME}")
@@ -221,12 +222,14 @@ class _Reader:
         """Read the properties of an object (``path`` is empty) or of a column (``path`` ends with a dot)."""
         members = _members(text)
         normal_members = {
-            name: self._property(name, _opened(name, value), into, path, depth)
-            for name, value in _without_null(members).items()
+            name: normal
+            for name, value in _given(members).items()
+            if (normal := self._property(name, _opened(name, value), into, path, depth)) is not None
         }
         return text if normal_members == members else _object(normal_members.items())
 
-    def _property(self, name: str, value: JsonText, into: Properties, path: str, depth: int) -> JsonText:
+    def _property(self, name: str, value: JsonText, into: Properties, path: str, depth: int) -> JsonText | None:
+        """Read a property. None for a compound one without elements, which says no more than a missing one."""
         if path and name == _OPERATION:
             return self._operation(value, into, path)
         property_path = f"{path}{name}"
@@ -239,6 +242,8 @@ class _Reader:
         elements = None if depth >= _DEEPEST else self._keyed(name, value, property_path)
         if elements is None:
             return self._atom(name, value, into, property_path)
+        if not elements:
+            return None
         normal_elements = self._compound(name, elements, into, property_path, depth)
         is_same = normal_elements == elements and value.startswith("{") and f":{_NULL}" not in value
         return value if is_same else _object(normal_elements.items())
@@ -284,11 +289,8 @@ class _Reader:
         return None if is_unexpected and (is_name or name in _LISTS or is_json) else text
 
     def _no_elements(self, name: str, value: JsonText, into: Properties, property_path: str) -> JsonText:
-        """A compound property that is empty, truncated, or no object and no array."""
+        """A compound property that is truncated, or no object and no array."""
         bare = _unwrapped(value)
-        if bare in {"{}", "[]"}:
-            into.atoms[name] = "{}"
-            return "{}"
         text = _text(bare)
         if text is not None and text != TRUNCATED:
             into.atoms[name] = text
@@ -351,7 +353,7 @@ class _Reader:
         return own_name, dict(pairs)
 
     def _merge(self, merged: dict[str, JsonText], members: Mapping[str, JsonText], property_path: str) -> None:
-        for name, value in members.items():
+        for name, value in _given(members).items():
             before = merged.get(name)
             if before is not None and before != value:
                 if before[0] == value[0] and value[0] in "[{":
@@ -423,6 +425,17 @@ def _without_null(members: Mapping[str, JsonText]) -> dict[str, JsonText]:
     said to be null is ``{"value":null}``.
     """
     return {name: value for name, value in members.items() if value != _NULL}
+
+
+def _given(members: Mapping[str, JsonText]) -> dict[str, JsonText]:
+    """The properties of a change or of an element, without those that are null, and compound ones that are empty: some
+    tools with types write ``[]`` where there is nothing. The documents say it of a tag made without allowed values.
+    """
+    return {
+        name: value
+        for name, value in _without_null(members).items()
+        if not (_is_compound_name(name) and _unwrapped(_opened(name, value)) in _EMPTY)
+    }
 
 
 def _is_element(value: JsonText) -> bool:

@@ -67,6 +67,22 @@ def with_types(rows: list[Json]) -> list[Json]:
     ]
 
 
+LISTS: Final = ("columns", "tags", "maskingPolicies", "rowAccessPolicies", "aggregationPolicies", "allowedValues")
+
+
+def with_empty_lists(rows: list[Json]) -> list[Json]:
+    """The rows, in arrays, with an empty array for each list that a change, or a column of one, does not have."""
+    emptied = deepcopy(rows)
+    for one in emptied:
+        properties = (one.get("object_modified_by_ddl") or {}).get("properties")
+        if isinstance(properties, dict):
+            columns = properties.get("columns")
+            for group in (properties, *(columns if isinstance(columns, list) else ())):
+                for name in LISTS if group is properties else LISTS[1:]:
+                    group.setdefault(name, [])
+    return emptied
+
+
 def _merged(values: list[Any]) -> dict[str, Any] | None:
     """By name, what is known of the values below it; None where there are values that are no objects."""
     elements = [element for value in values if isinstance(value, list) for element in value]

@@ -12,12 +12,12 @@ import pytest
 from msgspec.structs import replace
 
 from exporter.cli import main
-from exporter.input.properties import canonical_form, read
+from exporter.input.properties import canonical_form, columns_without_operation, read
 from exporter.model.query import without_duplicates
 from tests import golden
 from tests.hard_ddl import DDL_ROWS
 from tests.hard_objects import World
-from tests.model.ddl_forms import FORMS, Json, rows_in, with_types
+from tests.model.ddl_forms import FORMS, Json, rows_in, with_empty_lists, with_types
 from tests.model.test_ddl import altered, atom, change, settings
 from tests.model.told import facts_of, row
 
@@ -121,10 +121,23 @@ def test_names_of_other_rows_that_are_null_say_nothing(form: str) -> None:
         assert list(in_any_order(typed)) == list(in_any_order(rows))
 
 
+@pytest.mark.parametrize("history", ["drawn", "company"])
+def test_empty_lists_in_all_rows_give_the_same_events_and_triples(history: str, tmp_path: Path) -> None:
+    """Some tools with types write an empty array where a row has no list."""
+    rows = HISTORIES[history]()
+    told = with_empty_lists(rows_in("arrays and bare values", rows))
+    events, triples, report = exported(rows, tmp_path / "plain")
+    also_events, also_triples, also_report = exported(told, tmp_path / "emptied")
+    assert also_events == events
+    assert also_triples == triples
+    assert also_report["not_understood"] == report["not_understood"]
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_the_first_form_is_the_normal_form(form: str) -> None:
     for one in drawn(9, 100):
-        given = json.dumps(one["object_modified_by_ddl"]["properties"], separators=(",", ":"))
+        properties = one["object_modified_by_ddl"]["properties"]
+        given = json.dumps({name: value for name, value in properties.items() if value != {}}, separators=(",", ":"))
         (other,) = rows_in(form, [one])
         found = read(json.dumps(other["object_modified_by_ddl"]["properties"], separators=(",", ":"))).normal
         assert json.loads(found or "") == json.loads(given)
@@ -231,9 +244,55 @@ def test_a_grant_may_be_a_bare_object() -> None:
     assert replace(bare, properties=wrapped.properties) == wrapped
 
 
-@pytest.mark.parametrize("given", [{"tags": {}}, {"tags": []}, {"tags": {"value": []}}])
-def test_an_empty_array_is_an_empty_object(given: Any) -> None:
-    assert settings(given) == [atom("tags", "{}")]
+EMPTY: Final = [{}, [], {"value": []}, "[]", "{}", {"value": None}, [None], {"D.S.X": None}]
+COMPOUND: Final = ["tags", "maskingPolicies", "rowAccessPolicies", "storageLifecyclePolicies", "allowedValues"]
+
+
+@pytest.mark.parametrize("empty", EMPTY)
+@pytest.mark.parametrize("name", [*COMPOUND, "columns"])
+def test_a_list_without_elements_says_nothing(name: str, empty: Any) -> None:
+    """It would count as a mask. What the row gave stays in the change as it came."""
+    given = change({"comment": "x", name: empty})
+    assert given.settings == change({"comment": "x"}).settings
+    assert canonical_form(given.normal) == canonical_form(change({"comment": "x"}).normal)
+    assert json.loads(given.properties or "") == {"comment": "x", name: empty}
+    assert read(given.properties).unknown == ()
+
+
+@pytest.mark.parametrize("empty", EMPTY)
+@pytest.mark.parametrize("name", COMPOUND)
+@pytest.mark.parametrize("form", FORMS)
+def test_a_list_without_elements_says_nothing_in_a_column(form: str, name: str, empty: Any) -> None:
+    """In each of the forms; also that nothing else is said of a column stays reported."""
+    column = {**ADDED, "objectId": {"value": 7}, "maskingPolicies": {"D.S.M": {**ADDED, "objectId": {"value": 3}}}}
+    plain = {"columns": {"A": {name: None, **column}, "B": {"objectId": {"value": 8}}}}
+    (there,) = rows_in(form, [{"object_modified_by_ddl": {"properties": plain}}])
+    text = json.dumps(there["object_modified_by_ddl"]["properties"])
+    emptied = text.replace(f'"{name}": null', f'"{name}": {json.dumps(empty)}')
+    if name == "maskingPolicies":
+        emptied = text
+    emptied = emptied.replace('"objectId": 8', f'"objectId": 8, "{name}": {json.dumps(empty)}')
+    assert settings(emptied) == settings(text)
+    assert canonical_form(read(emptied).normal) == canonical_form(read(text).normal)
+    assert columns_without_operation(read(emptied)) == columns_without_operation(read(text)) == ["B"]
+
+
+@pytest.mark.parametrize("empty", [{}, []])
+def test_a_list_without_elements_takes_nothing_from_another(empty: Any) -> None:
+    tagged = {"tags": {"G.T": ADDED}}
+    assert settings([tagged, {"tags": empty}]) == settings(tagged)
+    twice = [{"objectName": "A", **ADDED, **tagged}, {"objectName": "A", **ADDED, "tags": empty}]
+    assert settings({"columns": twice}) == settings({"columns": {"A": {**ADDED, **tagged}}})
+    assert read(json.dumps({"columns": twice})).unknown == ()
+
+
+def test_what_is_no_list_of_elements_stays() -> None:
+    """A column may be called as a property is, a new property may be of any kind, and accounts may be set to none."""
+    assert settings({"columns": {"tags": {}}}) == [("tags", "columns", "tags", None, None, None, None)]
+    assert settings({"newThings": []}) == [atom("newThings", "[]")]
+    assert settings({"accountsToSet": []}) == [atom("accountsToSet", "[]")]
+    assert read('{"newThings":[]}').unknown == ("newThings",)
+    assert read('{"maskingPolicies":"x"}').unknown == ("maskingPolicies",)
 
 
 @pytest.mark.parametrize("name", ["tags", "maskingPolicies", "storageLifecyclePolicies", "futureThings"])
