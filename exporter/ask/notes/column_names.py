@@ -37,13 +37,12 @@ def renamed_columns(asked: Asked) -> Iterator[str]:
     """
     counted, asked_names = COUNTED_BY_NAME.get(asked.name), asked.match_names("column_name")
     for thing in sorted(asked.things) if counted and asked_names else ():
-        reported = list[tuple[str, str]]()
+        pairs = set[tuple[str, str]]()
         for names in names_of_renamed(_renames(asked.graph, thing)).values():
-            begin = next((at for at, name in enumerate(names) if match_name(name) in asked_names), len(names))
-            if asked.name != "tag-history":  # it has the tags of former names
-                begin = 0 if begin < len(names) else begin
-            reported += [pair for pair in pairwise(names[begin:]) if not {*map(match_name, pair)} <= asked_names]
-        reported = sorted(set(reported))
+            place = next((at for at, name in enumerate(names) if match_name(name) in asked_names), None)
+            begin = place if asked.name == "tag-history" else 0  # it has the tags of former names
+            pairs.update(pairwise(names[begin:] if place is not None else ()))
+        reported = sorted(pair for pair in pairs if not {*map(match_name, pair)} <= asked_names)
         other_names = dict.fromkeys(
             name for pair in reported for name in pair[::-1] if match_name(name) not in asked_names
         )
@@ -199,10 +198,10 @@ def names_of_renamed(renames: Iterable[tuple[datetime, str, str]]) -> dict[tuple
     """
     names, has = defaultdict[tuple[datetime, str], list[str]](list), dict[str, tuple[datetime, str]]()
     for time, same in groupby(renames, key=itemgetter(0)):
-        moved = [(former, new, has.pop(former, (time, former))) for _, former, new in same]
+        moved = [(former, new, has.pop(match_name(former), (time, former))) for _, former, new in same]
         for former, new, column in moved:  # at once, as names are swapped
             names[column] += [new] if names[column] else [former, new]
-            has[new] = column
+            has[match_name(new)] = column
     return names
 
 
